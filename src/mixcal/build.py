@@ -1,0 +1,272 @@
+"""From a recipe to the moving parts of a run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from mixcal import catalog
+from mixcal.backbones.foreign import as_backbone
+from mixcal.core.errors import BadInput
+from mixcal.core.facts import DataFacts
+from mixcal.core.protocols import Calibrator, Objective, Supply, combine
+from mixcal.core.seeds import derive
+from mixcal.data.loading import Loader, Part
+from mixcal.data.options import ARRAYS
+from mixcal.data.pool import UNLABELED
+from mixcal.data.preprocessing import Preprocessing, channel_statistics
+from mixcal.data.reading import Reading, data_folder
+from mixcal.data.sampling import FollowingStream, IndexStream
+from mixcal.data.source import Source
+from mixcal.data.splits import Splits, split
+from mixcal.data.views.view import ViewSet, image_views, text_views
+from mixcal.methods.objectives.semi_supervised import SemiSupervised
+from mixcal.methods.objectives.supervised import Supervised
+from mixcal.recipe import Method, Recipe, Running
+
+USUAL_EPOCH = 1024
+# Views made at once fit a processor's cache, or a little of a GPU's memory.
+FLOATS_AT_ONCE = {"cpu": 2**21, "gpu": 2**24}
+MOST_STEPS_AT_ONCE = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """The data of a run, split and ready to be seen."""
+
+    source: Source
+    splits: Splits
+    preprocessing: Preprocessing | None
+    views: ViewSet
+    facts: DataFacts
+    # A step's worth of everything: total steps and steps an epoch.
+    steps: int
+    epoch_steps: int
+
+
+def open_source(method: Method, running: Running) -> Source:
+    """Read the data set the recipe names."""
+    if method.data.source == ARRAYS:
+        raise BadInput(
+            "This run was trained on arrays from Python, which its recipe cannot find again; use "
+            "its predictions, or `mixcal export` it."
+        )
+    reading = Reading(
+        folder=data_folder(running.data_folder),
+        memory_megabytes=running.memory_megabytes,
+        workers=running.workers,
+        strict=running.strict,
+    )
+    factory = catalog.find(method.data.source, "source").factory()
+    source: Source = factory(method.data, reading)
+    return source
+
+
+def prepare(
+    recipe: Recipe, source: Source | None = None, *, scratch: Path | None = None
+) -> Prepared:
+    """Read and split the data; `source` stands in for the recipe's own (arrays from Python).
+
+    `scratch` is where memories too large for the device may lie.
+    """
+    method = recipe.method
+    source = open_source(method, recipe.running) if source is None else source
+    splits = split(source, method.data, seed=method.seed)
+    if not len(splits.labeled):
+        raise BadInput(f"{source.name} has no labeled images; label some.")
+    preprocessing = _preprocessing(source, method) if source.kind == "image" else None
+    if preprocessing is None:
+        views = text_views()
+    else:
+        views = image_views(method.views, preprocessing, flips=source.flips)
+    supervised = method.algorithm is None
+    epoch_steps = method.epoch_steps or (
+        supervised_epoch(method, len(splits.labeled)) if supervised else USUAL_EPOCH
+    )
+    steps = method.steps if method.steps is not None else (method.epochs or 1) * epoch_steps
+    labels = source.train.labels[splits.labeled]
+    counts = np.bincount(labels, minlength=len(source.classes))
+    facts = DataFacts(
+        classes=len(source.classes),
+        class_counts=tuple(counts.tolist()),
+        labeled=len(splits.labeled),
+        unlabeled=0 if supervised else len(splits.unlabeled),
+        input_kind=source.kind,
+        steps=steps,
+        epoch_steps=epoch_steps,
+        mean=preprocessing.mean if preprocessing else (0.0,),
+        std=preprocessing.std if preprocessing else (1.0,),
+        class_names=source.classes,
+        image_shape=(*preprocessing.stored, preprocessing.channels) if preprocessing else None,
+        splits=splits.fingerprint,
+        scratch=scratch,
+    )
+    return Prepared(
+        source=source,
+        splits=splits,
+        preprocessing=preprocessing,
+        views=views,
+        facts=facts,
+        steps=steps,
+        epoch_steps=epoch_steps,
+    )
+
+
+def supervised_epoch(method: Method, labeled: int) -> int:
+    """Steps of one pass over the labeled images, or of as many images with those beside them."""
+    if method.equal_data:
+        return -(-labeled // ((1 + method.equal_data) * method.batch))
+    return max(1, labeled // method.batch)
+
+
+def _preprocessing(source: Source, method: Method) -> Preprocessing:
+    raw = source.train.take(np.zeros(1, dtype=np.int64))
+    stored = (int(raw.shape[2]), int(raw.shape[3]))
+    size = (method.views.size, method.views.size) if method.views.size else stored
+    if min(stored) < min(size):
+        raise BadInput(f"method.views.size is {size[0]}, but the images are only {stored}.")
+    mean, std = source.mean, source.std
+    if mean is None or std is None:
+        found = channel_statistics(source.train)
+        mean, std = (tuple(round(v, 6) for v in side) for side in found)
+    return Preprocessing(size=size, stored=stored, mean=mean, std=std)
+
+
+def network_sizes(prepared: Prepared) -> dict[str, Any]:
+    """What the data decide about a network: the size of its images, or the words it can read."""
+    if prepared.preprocessing is None:
+        return {"words": prepared.source.words}
+    return {
+        "channels": prepared.preprocessing.channels,
+        "size": prepared.preprocessing.size[0],
+    }
+
+
+def make_network(method: Method, prepared: Prepared) -> nn.Module:
+    """The backbone with its initial weights, which depend on the seed alone."""
+    more = network_sizes(prepared)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive(method.seed, "weights"))
+        network: nn.Module = catalog.make(
+            "backbone",
+            method.backbone.name,
+            method.backbone.knobs,
+            prepared.facts.classes,
+            **more,
+        )
+        if prepared.preprocessing is None:
+            return network
+        # A person's own factory may answer any module that makes logits.
+        return as_backbone(network, prepared.facts.classes, **more)
+
+
+def make_calibrator(method: Method, facts: DataFacts) -> Calibrator:
+    """All of the recipe's calibrators as one."""
+    return combine([catalog.make("calibrator", c.name, c.knobs, facts) for c in method.calibrators])
+
+
+def check_names(method: Method) -> None:
+    """An error for an algorithm, a calibrator or a knob of theirs that nobody knows."""
+    for calibrator in method.calibrators:
+        catalog.settled("calibrator", calibrator.name, calibrator.knobs)
+    if method.algorithm is not None:
+        catalog.settled("algorithm", method.algorithm.name, method.algorithm.knobs)
+
+
+def make_objective(
+    method: Method, facts: DataFacts, *, averaged: nn.Module | None = None
+) -> Objective:
+    """Supervised, or a semi-supervised algorithm, under the recipe's calibrators."""
+    autocast = torch.bfloat16 if method.precision == "bf16" else None
+    calibrator = make_calibrator(method, facts)
+    if method.algorithm is None:
+        return Supervised(calibrator, autocast=autocast, averaged=averaged)
+    algorithm = catalog.make("algorithm", method.algorithm.name, method.algorithm.knobs, facts)
+    return SemiSupervised(
+        algorithm,
+        calibrator,
+        weak_branch=method.weak_branch,
+        autocast=autocast,
+        averaged=averaged,
+    )
+
+
+def make_loader(
+    method: Method,
+    prepared: Prepared,
+    device: torch.device,
+    streams: frozenset[str],
+    supplies: Mapping[str, Supply] | None = None,
+) -> Loader:
+    """Batches as the recipe wants them, with the extra streams the calibrators ask for or bring."""
+    pool, splits, views = prepared.source.train, prepared.splits, prepared.views
+
+    def part(name: str, members: np.ndarray, batch: int, order: str = "passes") -> Part:
+        labels = pool.labels[members]
+        stream = IndexStream(len(members), batch, method.seed, name, order, labels)
+        view = views.weak if name == "weak" else views.labeled
+        return Part(name=name, pool=pool, members=members, labels=labels, stream=stream, view=view)
+
+    extra = {}
+    for name in sorted(streams):
+        if name == "partner":
+            extra[name] = part(name, splits.labeled, method.batch, method.data.order)
+        elif name == "validation":
+            if not len(splits.validation) or splits.validation_from == "source":
+                raise BadInput(
+                    "A calibrator trains on validation data, but there is none in the training "
+                    'pool; set method.data.validation to "labels" or "pool".'
+                )
+            extra[name] = part(name, splits.validation, method.batch)
+    labeled = part("labeled", splits.labeled, method.batch, method.data.order)
+    for name, supply in (supplies or {}).items():
+        extra[name] = _supplied(name, supply, labeled, method.seed)
+    semi = method.algorithm is not None
+    return Loader(
+        labeled=labeled,
+        weak=part("weak", splits.unlabeled, method.batch * method.unlabeled_ratio)
+        if semi
+        else None,
+        strong_view=views.strong if semi else None,
+        extra=extra,
+        classes=prepared.facts.classes,
+        seed=method.seed,
+        device=device,
+        block=_block(method, prepared, device),
+    )
+
+
+def _block(method: Method, prepared: Prepared, device: torch.device) -> int:
+    """How many steps' views are made at once: as many as stay small."""
+    if prepared.preprocessing is None:
+        return 1
+    images = method.batch * (1 + 2 * method.unlabeled_ratio * (method.algorithm is not None))
+    height, width = prepared.preprocessing.size
+    floats = images * prepared.preprocessing.channels * height * width
+    limit = FLOATS_AT_ONCE["cpu" if device.type == "cpu" else "gpu"]
+    return min(MOST_STEPS_AT_ONCE, max(1, limit // floats))
+
+
+def _supplied(name: str, supply: Supply, labeled: Part, seed: int) -> Part:
+    """A calibrator's own rows, chosen by the labels of the step's labeled rows, seen alike."""
+    stream = FollowingStream(
+        leader=labeled.stream,
+        labels=labeled.labels,
+        draw=supply.draw,
+        copies=supply.copies,
+        seed=seed,
+        name=name,
+    )
+    return Part(
+        name=name,
+        pool=supply,
+        members=np.arange(len(supply)),
+        labels=np.full(len(supply), UNLABELED),
+        stream=stream,
+        view=labeled.view,
+        soft_targets=supply.targets,
+    )

@@ -1,0 +1,1 @@
+"""The vocabulary: types only. Import from its modules, so that judging never loads torch."""

@@ -1,0 +1,1 @@
+"""Predictions to numbers, pictures and pages. Imports core only, and no torch."""

@@ -1,0 +1,1 @@
+"""Comparisons: several judged sets of predictions beside each other, paired where they can be."""

@@ -1,0 +1,1 @@
+"""Numbers about confidence: values that add, and functions of them."""

@@ -1,0 +1,1 @@
+"""Rescalers: logits to honest probabilities, fitted on data the network was not trained on."""

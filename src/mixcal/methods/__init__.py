@@ -1,0 +1,1 @@
+"""Methods: losses, mixing, training dynamics, and what is composed of them."""

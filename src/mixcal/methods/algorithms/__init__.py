@@ -1,0 +1,1 @@
+"""Semi-supervised algorithms: pseudo-labels and their weights."""

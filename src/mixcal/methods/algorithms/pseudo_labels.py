@@ -1,0 +1,21 @@
+"""Pseudo-labels: from weak logits to targets."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+def hard_labels(logits: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+    """All mass on the class with the largest logit."""
+    labels = logits.argmax(1, keepdim=True)
+    return torch.zeros_like(logits).scatter_(1, labels, 1.0)
+
+
+def soft_labels(logits: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+    """The predicted distribution itself."""
+    return logits.softmax(1)
+
+
+def capped(threshold: float, epsilon: float, classes: int) -> float:
+    """A confidence threshold scaled to what a network trained on smoothed labels can reach."""
+    return threshold * (1 - epsilon + epsilon / classes)

@@ -1,0 +1,1 @@
+"""Calibrators: small changes to training that make confidence right."""

@@ -1,0 +1,1 @@
+"""Training dynamics: what a run remembers about its samples."""

@@ -1,0 +1,1 @@
+"""Mixing: pairs of rows to new rows."""

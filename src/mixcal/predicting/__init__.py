@@ -1,0 +1,1 @@
+"""A network and inputs to predictions."""

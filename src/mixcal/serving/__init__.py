@@ -1,0 +1,1 @@
+"""A trained model in use: bundle → Predictor. Imports neither methods nor training."""

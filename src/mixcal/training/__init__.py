@@ -1,0 +1,1 @@
+"""Training: the loop, and what it needs to be fast, resumable and honest."""

@@ -1,0 +1,68 @@
+"""Writing files so that a crash at any moment leaves the old one or the new one, never half."""
+
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mixcal.core.errors import BadInput
+
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+class DiskFull(BadInput):
+    """There is no room for a file of the run."""
+
+
+@contextmanager
+def telling_when_full(path: Path) -> Iterator[None]:
+    """Turns "no space left" into a sentence that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise DiskFull(
+            f"No room to write {path} ({error.strerror}); free some space and go on with "
+            f"`mixcal train --resume {_run_of(path)}`."
+        ) from None
+
+
+def _run_of(path: Path) -> Path:
+    return path.parent.parent if path.parent.name in ("checkpoints", "predictions") else path.parent
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` make a temporary file, put it on the disk, and give it its name."""
+    temporary = path.with_name(f".{path.name}.part")
+    with telling_when_full(path):
+        try:
+            write(temporary)
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A JSON file, atomically."""
+    text = json.dumps(value, indent=1, sort_keys=False) + "\n"
+    write_text(path, text)
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text file, atomically."""
+
+    def write(part: Path) -> None:
+        part.write_text(text)
+
+    write_atomically(path, write)

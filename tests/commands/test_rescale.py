@@ -1,0 +1,179 @@
+"""`mixcal rescale` on files and on a run folder: what it writes equals what Python gives."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mixcal.cli import main
+from mixcal.core.predictions import Predictions
+from mixcal.judging.rescaling.registry import RESCALERS
+from mixcal.judging.rescaling.saving import load_rescaler
+from mixcal.judging.rescaling.temperature import Temperature
+from tests.support.command import QUICK, mixcal
+
+
+def predictions(split: str, n: int, seed: int) -> Predictions:
+    generator = np.random.default_rng(seed)
+    z = generator.standard_normal((n, 4)) * 2
+    labels = (z + generator.gumbel(size=(n, 4))).argmax(1)
+    return Predictions.of(labels, logits=2 * z, split=split)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    predictions("validation", 400, 0).save(tmp_path / "val.npz")
+    predictions("test", 500, 1).save(tmp_path / "test.npz")
+    return tmp_path
+
+
+FILES = ("rescale", "--fit", "val.npz", "--apply", "test.npz")
+
+
+def test_files(files: Path) -> None:
+    done = mixcal(*FILES, "--out", "out.npz", "--save", "t.json", "--json", cwd=files)
+    assert done.returncode == 0, done.stderr
+    held, test = predictions("validation", 400, 0), predictions("test", 500, 1)
+    fitted = Temperature.fit(held.logits, held.labels)
+    out = Predictions.load(files / "out.npz")
+    assert np.array_equal(out.scores, fitted.transform(test.logits))
+    assert (out.kind, out.split, out.notes["rescaler"]) == ("probs", "test", "temperature")
+    assert load_rescaler(files / "t.json") == fitted
+    record = json.loads(done.stdout)
+    assert record["rescaler"]["temperature"] == pytest.approx(fitted.temperature, abs=1e-6)
+    assert record["after"]["metrics"]["ece"]["value"] < record["before"]["metrics"]["ece"]["value"]
+    assert record["after"]["metrics"]["error"] == record["before"]["metrics"]["error"]
+    # Once more is no conflict, another outcome is.
+    again = mixcal(*FILES, "--out", "out.npz", cwd=files)
+    assert again.returncode == 0
+    for word in ("before", "temperature", "400 samples", "written: out.npz"):
+        assert word in again.stdout
+    other = (*FILES, "--set", "criterion=grid-ece", "--out", "out.npz")
+    clash = mixcal(*other, cwd=files)
+    assert clash.returncode == 2
+    assert "--overwrite" in clash.stderr
+    assert np.array_equal(Predictions.load(files / "out.npz").scores, out.scores)
+    assert mixcal(*other, "--overwrite", cwd=files).returncode == 0
+    loaded = mixcal(
+        "rescale", "--load", "t.json", "--apply", "test.npz", "--out", "o2.npz", cwd=files
+    )
+    assert loaded.returncode == 0, loaded.stderr
+    assert (files / "o2.npz").read_bytes() != (files / "out.npz").read_bytes()
+    assert np.array_equal(Predictions.load(files / "o2.npz").scores, out.scores)
+
+
+def test_a_file_that_does_not_name_its_split_may_be_fitted_on(files: Path) -> None:
+    held = predictions("validation", 400, 0)
+    np.savez(files / "plain.npz", logits=held.scores, labels=held.labels)
+    done = mixcal("rescale", "--fit", "plain.npz", "--apply", "test.npz", cwd=files)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--fit", "test.npz", "--apply", "val.npz"), "test.npz: the split is test"),
+        (("--fit", "val.npz", "--apply", "val.npz"), "hold the same samples"),
+        (("--fit", "val.npz"), "--apply"),
+        (("--fit", "no.npz", "--apply", "test.npz"), "no.npz does not exist"),
+        (("--fit", "val.npz", "--apply", "two.npz"), "4 classes and two.npz 2"),
+        ((*FILES[1:], "--method", "temprature"), "did you mean 'temperature'"),
+        ((*FILES[1:], "--set", "criterium=nll"), "did you mean 'criterion'"),
+        ((*FILES[1:], "--out", "no/out.npz"), "folder of no/out.npz does not exist"),
+        ((*FILES[1:], "--sets", "lac", "--method", "temperature"), "do not go together"),
+        (("--fit", "test.npz", "--apply", "val.npz", "--sets", "lac"), "the split is test"),
+        (("no-run",), "no-run is no run folder"),
+        ((*FILES[1:], "--weights", "raw"), "files have none"),
+    ],
+)
+def test_nonsense_is_one_sentence(
+    files: Path,
+    words: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(files)
+    np.savez(files / "two.npz", logits=np.eye(2) * 3, labels=np.array([0, 1]))
+    before = sorted(path.name for path in files.iterdir())
+    assert main(["rescale", *words]) == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert shown.count("\n") == 1
+    assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_sets(files: Path) -> None:
+    done = mixcal(
+        *FILES, "--sets", "aps", "--coverage", "0.9", "--out", "sets.npz", "--json", cwd=files
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    with np.load(files / "sets.npz") as file:
+        sets, labels = file["sets"], file["labels"]
+    assert found["coverage"] == pytest.approx(sets[np.arange(500), labels].mean())
+    assert found["mean_size"] == pytest.approx(sets.sum(1).mean())
+    assert found["coverage"] > 0.86
+    assert "of 500 samples have it" in mixcal(*FILES, "--sets", "lac", cwd=files).stdout
+
+
+def test_a_run_folder(tmp_path: Path) -> None:
+    pool = ("--set", 'method.data.validation="pool"')
+    done = mixcal("train", *QUICK, *pool, "--into", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "run"
+    judgement = json.loads((run / "judgement.json").read_text())
+    rows = judgement["judged"]["test"]
+    # The twelve steps of this run leave a network that is far from calibrated.
+    assert "averaged, last, temperature" in rows
+    held = Predictions.load(run / "predictions" / "validation.npz")
+    fitted = load_rescaler(run / "rescaling" / "temperature.json")
+    assert fitted == Temperature.fit(held.logits, held.labels)
+    test = Predictions.load(run / "predictions" / "test.npz")
+    after = Predictions.load(run / "predictions" / "test-temperature.npz")
+    assert np.array_equal(after.scores, fitted.transform(test.logits))
+    nll = -np.log(after.scores[np.arange(len(test)), test.labels]).mean()
+    numbers = rows["averaged, last, temperature"]["metrics"]
+    assert numbers["nll"]["value"] == pytest.approx(nll, abs=1e-5)
+    # Fitted by `train`, so once more is the same.
+    again = mixcal("rescale", "run", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    grid = mixcal("rescale", "run", "--set", "criterion=grid-ece", "--weights", "raw", cwd=tmp_path)
+    assert grid.returncode == 2
+    assert "temperature-raw.json exists already" in grid.stderr
+    sets = mixcal("rescale", "run", "--sets", "lac", cwd=tmp_path)
+    assert sets.returncode == 0, sets.stderr
+    assert (run / "rescaling" / "lac-test.npz").is_file()
+    # Training saved no features; those that need them predict anew.
+    assert held.features is None
+    assert main(["rescale", str(run), "--method", "procal", "--json"]) == 0
+    made = load_rescaler(run / "rescaling" / "procal.json")
+    procal = Predictions.load(run / "predictions" / "test-procal.npz")
+    assert np.array_equal(procal.ids, test.ids)
+    assert np.array_equal(procal.scores, made.transform(test.logits, features=procal.features))
+
+
+@pytest.mark.slow
+def test_a_recipe_names_a_rescaler_that_needs_features_and_then_every_other(tmp_path: Path) -> None:
+    more = ("--set", 'method.data.validation="pool"', "--set", 'running.rescaler="procal-bins"')
+    assert main(["train", *QUICK, *more, "--into", str(tmp_path / "run")]) == 0
+    judgement = json.loads((tmp_path / "run" / "judgement.json").read_text())
+    assert "averaged, last, procal-bins" in judgement["judged"]["test"]
+    held = Predictions.load(tmp_path / "run" / "predictions" / "validation.npz")
+    assert held.features is not None
+    fitted = load_rescaler(tmp_path / "run" / "rescaling" / "procal-bins.json")
+    assert np.array_equal(fitted.reference, held.features)
+    for name in RESCALERS:
+        assert main(["rescale", str(tmp_path / "run"), "--method", name, "--json"]) == 0
+        rescaled = Predictions.load(tmp_path / "run" / "predictions" / f"test-{name}.npz")
+        assert rescaled.notes["rescaler"] == name
+
+
+def test_without_validation_there_is_no_rescaler(tmp_path: Path) -> None:
+    done = mixcal("train", *QUICK, "--no-validation", "--into", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not list((tmp_path / "run" / "rescaling").iterdir())
+    done = mixcal("rescale", "run", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "nothing to fit a rescaler on" in done.stderr

@@ -1,0 +1,185 @@
+"""The four commands from images to a trained network, in small; each against what it promises."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mixcal.commands.shards import shard_of
+from mixcal.commands.synthesize_annotate import LoadedSetScorer
+from mixcal.core.errors import BadInput
+from mixcal.data.mixed_store import MixedStore
+from mixcal.synthesis.annotation import Prototypes, Rule
+from mixcal.synthesis.generation import Plan
+from mixcal.synthesis.ray_jobs import LoadedSetMaker, by_ray, locally
+from tests.support.command import QUICK
+from tests.support.pictures import class_folders
+from tests.support.runs import ran
+
+SMALL = (
+    "method.images=32",
+    "method.batch=16",
+    "method.precision=float32",
+    "method.data.image_size=0",
+    'method.network={ name = "unet", width = 8, multipliers = [1, 2], attention = [], patch = 1 }',
+)
+SAMPLER = ("--steps", "3", "--sets-per-pass", "4")
+LITTLE = (
+    *QUICK,
+    "--set",
+    "method.algorithm=none",
+    "--set",
+    "method.batch=8",
+    "--set",
+    "running.rescaler=none",
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pictures, a generator, a store of 46 sets, a run to annotate it by, and the annotation."""
+    root = tmp_path_factory.mktemp("made")
+    for part, count in (("train", 12), ("test", 3)):
+        class_folders(root / "mine" / part, dict.fromkeys("abc", count), size=(16, 12))
+    settings = [word for key in SMALL for word in ("--set", key)]
+    train = ("--data", root / "mine", *settings, "--into", root / "generator")
+    assert ran("synthesize", "train", *train) == 0
+    generate = ("synthesize", "generate", root / "generator", "--sets", "46", *SAMPLER)
+    for shard in ("1/2", "0/2"):
+        assert ran(*generate, "--into", root / "store", "--shard", shard) == 0
+    assert ran("train", "--data", root / "mine", *LITTLE, "--into", root / "run") == 0
+    annotate = ("synthesize", "annotate", root / "store", "--encoder", f"run:{root / 'run'}")
+    assert ran(*annotate, "--shares", "--per-class", "5") == 0
+    return root
+
+
+def test_a_store_of_every_pair(made: Path) -> None:
+    store = MixedStore.open(made / "store")
+    assert store.complete()
+    assert len({tuple(pair) for pair in store.pairs}) == 3
+    assert store.pairs[45].tolist() == [0, 1]
+    header = json.loads((made / "generator" / "generator.json").read_text())
+    assert store.header["splits"] == header["splits"]
+    annotation = store.annotation()
+    assert annotation is not None
+    assert annotation.record["encoder"].startswith("run run")
+    assert annotation.record["per_class"] == 5
+    assert (made / "store" / "sheet.png").stat().st_size > 10_000
+
+
+def test_the_same_bytes_in_one_process_and_through_batches(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("synthesize", "generate", made / "generator", "--sets", "46", *SAMPLER)
+    assert ran(*words, "--into", tmp_path / "one") == 0
+    said = capsys.readouterr().out
+    assert "368 images in" in said
+    assert "of the time outside the network" in said
+    names = ("images", "seeds", "pairs", "done")
+    for name in names:
+        ours, theirs = (
+            (root / f"{name}.npy").read_bytes() for root in (tmp_path / "one", made / "store")
+        )
+        assert ours == theirs, name
+    assert ran(*words, "--into", tmp_path / "one") == 0
+    assert "nothing was to do" in capsys.readouterr().out
+    store = MixedStore.open(made / "store")
+    plan = Plan(sets=46, steps=3, sets_per_pass=4)
+    given = {"generator": str(made / "generator"), "plan": plan, "device": "cpu"}
+    for columns in locally(LoadedSetMaker, given, np.array([11, 2])):
+        assert np.array_equal(columns["images"], store.images[columns["set"]])
+        assert np.array_equal(columns["pair"], store.pairs[columns["set"]])
+
+
+def test_annotation_through_batches(made: Path) -> None:
+    store = MixedStore.open(made / "store")
+    annotation = store.annotation()
+    assert annotation is not None
+    means = np.random.default_rng(0).normal(size=(3, 128)).astype(np.float32)
+    given = {
+        "store": str(made / "store"),
+        "encoder": f"run:{made / 'run'}",
+        "size": 224,
+        "prototypes": Prototypes(means),
+        "rule": Rule(),
+        "device": "cpu",
+        "threads": 0,
+    }
+    found = list(locally(LoadedSetScorer, given, np.array([0, 1])))
+    assert sorted(found[1]["set"]) == list(range(32, 46))
+    assert found[0]["projections"].shape == (32, 8)
+    with_ray = pytest.importorskip("ray", reason="ray is an extra")
+    with_ray.init(num_cpus=1, include_dashboard=False)
+    spread = list(by_ray(LoadedSetScorer, given, np.array([0, 1]), workers=1))
+    for columns in spread:
+        whole = found[0] if 0 in columns["set"] else found[1]
+        assert np.array_equal(columns["projections"], whole["projections"])
+
+
+def test_training_on_it(made: Path, tmp_path: Path) -> None:
+    knobs = f'[{{ name = "csm", images = "{made / "store"}", labels = "shares" }}]'
+    words = ("train", "--data", made / "mine", *LITTLE, "--set", f"method.calibrators={knobs}")
+    assert ran(*words, "--into", tmp_path / "run") == 0
+    log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert all(line["loss_synthetic"] > 0 for line in log if "loss_labeled" in line)
+    remarks = json.loads((tmp_path / "run" / "judgement.json").read_text())["remarks"]
+    assert any("46 sets of generator" in remark for remark in remarks)
+    assert not any("another split" in remark for remark in remarks)
+
+
+def test_a_copy_for_another_rule(made: Path, tmp_path: Path) -> None:
+    words = ("synthesize", "annotate", made / "store", "--encoder", f"run:{made / 'run'}")
+    words = (*words, "--per-class", "3", "--into", tmp_path / "direct")
+    assert ran(*words, "--rule", "direct", "--tau", "5") == 0
+    annotation = MixedStore.open(tmp_path / "direct").annotation()
+    assert annotation is not None
+    assert annotation.record["rule"] == "direct"
+    assert annotation.record["scale"] == 5
+    assert annotation.targets is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--encoder", "run"), "write it as run:FOLDER"),
+        (("--encoder", "nothing:x"), "nothing"),
+        (("--encoder", "small:x.pth"), "stem"),
+        (("--encoder", "clip:/nowhere"), "no CLIP model"),
+        (("--encoder", "run:/nowhere"), "is no run folder"),
+        (("--encoder", "run:x", "--rule", "direct"), "needs --tau"),
+        (("--encoder", "run:x", "--tau", "1"), "--tau one of the direct rule"),
+        (("--encoder", "run:x", "--scale", "-1"), "must be above 0"),
+    ],
+)
+def test_wrong_words_are_one_sentence(
+    made: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ran("synthesize", "annotate", made / "store", *words) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+
+
+def test_unfinished_stores_and_other_plans(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("synthesize", "generate", made / "generator", "--into", tmp_path / "half", *SAMPLER)
+    assert ran(*words, "--sets", "8", "--shard", "0/2") == 0
+    assert ran("synthesize", "annotate", tmp_path / "half", "--encoder", "run:x") == 2
+    assert "4 of 8 sets; finish it" in capsys.readouterr().err
+    assert ran(*words, "--sets", "9") == 2
+    assert "begun with sets = 8, not 9" in capsys.readouterr().err
+
+
+def test_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    assert shard_of("") == (0, 1)
+    assert shard_of("2/4") == (2, 4)
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "5")
+    assert shard_of("") == (3, 5)
+    for wrong in ("4/4", "a", "1-2"):
+        with pytest.raises(BadInput, match=f"--shard {wrong}"):
+            shard_of(wrong)

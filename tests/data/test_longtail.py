@@ -1,0 +1,26 @@
+"""Long-tailed class sizes against the published counts of CIFAR-10-LT and CIFAR-100-LT."""
+
+import numpy as np
+import pytest
+
+from mixcal.data.longtail import long_tailed
+
+TEN = {
+    10: [5000, 3871, 2997, 2320, 1796, 1391, 1077, 834, 645, 500],
+    100: [5000, 2997, 1796, 1077, 645, 387, 232, 139, 83, 50],
+}
+
+
+@pytest.mark.parametrize("imbalance", TEN)
+def test_cifar_10(imbalance: int) -> None:
+    labels = np.repeat(np.arange(10), 5000)
+    assert long_tailed(labels, float(imbalance), None, classes=list("abcdefghij")) == TEN[imbalance]
+
+
+@pytest.mark.parametrize(("imbalance", "total"), [(10, 19_573), (100, 10_847)])
+def test_cifar_100(imbalance: int, total: int) -> None:
+    counts = long_tailed(
+        np.repeat(np.arange(100), 500), float(imbalance), None, classes=[str(k) for k in range(100)]
+    )
+    assert sum(counts) == total
+    assert counts == sorted(counts, reverse=True)

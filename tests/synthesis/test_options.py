@@ -1,0 +1,61 @@
+"""Generator recipes: those that come along are read and built; mistakes are one sentence."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from mixcal.core.errors import BadInput
+from mixcal.synthesis.model import make_network
+from mixcal.synthesis.options import generator_recipe_from, read_generator_recipe
+from tests.support.stand_ins import SHAPES
+
+FOLDER = Path(__file__).parents[2] / "recipes" / "generators"
+RECIPES = sorted(FOLDER.glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_generator_recipe_is_read_and_built(path: Path) -> None:
+    recipe = read_generator_recipe(path)
+    header = path.read_text().partition("[")[0].lower()
+    assert "measured" in header or "not run here" in header
+    shape = SHAPES[recipe.method.data.source]
+    size = recipe.method.data.image_size or shape.size
+    with torch.device("meta"):
+        network = make_network(
+            recipe.method.network, classes=shape.classes, shape=(size, size, shape.channels)
+        )
+    assert sum(parameter.numel() for parameter in network.parameters()) > 100_000
+
+
+def test_a_written_recipe_reads_back(tmp_path: Path) -> None:
+    recipe = read_generator_recipe(RECIPES[0], ("method.seed=3", "method.network.width=16"))
+    (tmp_path / "again.toml").write_text(recipe.to_toml())
+    again = read_generator_recipe(tmp_path / "again.toml")
+    assert again == recipe
+    assert again.fingerprint == recipe.fingerprint
+    assert again.method.network.width == 16
+
+
+def test_running_decides_no_number() -> None:
+    one = generator_recipe_from({"running": {"threads": 2}}, where="x")
+    assert one.fingerprint == generator_recipe_from({}, where="x").fingerprint
+    other = generator_recipe_from({"method": {"batch": 8}}, where="x")
+    assert one.fingerprint != other.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"method": {"image": 1}}, "did you mean 'images'"),
+        ({"method": {"images": 0}}, "must be at least 1"),
+        ({"method": {"label_dropout": 1.0}}, r"label_dropout is 1\.0"),
+        ({"method": {"network": {"name": "unnet"}}}, "unnet"),
+        ({"method": {"augmentation": 1.5}}, r"augmentation is 1\.5"),
+        ({"method": {"augmentation": 0.1}}, "not told would draw augmented images"),
+        ({"method": {"network": {"told_augmentation": True}}}, 'not for "unet"'),
+    ],
+)
+def test_mistakes_are_one_sentence(record: dict, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        generator_recipe_from(record, where="mine.toml")

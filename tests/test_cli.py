@@ -1,0 +1,92 @@
+"""The command line: quick to start, exit codes, and one sentence for every mistake."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from mixcal.cli import main
+from tests.support.command import QUICK, mixcal
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, time\n"
+        "from mixcal.cli import main\n"
+        "main(['--help']) if False else None\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'scipy', 'matplotlib', 'numpy', 'sklearn'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "assert time.process_time() < 0.4, time.process_time()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "train" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("train", "nowhere"), "There is no recipe nowhere"),
+        (("train", "--set", "method.stepz=1"), "did you mean 'steps'"),
+        (("train", "--set", "method.algorithm.treshold=1"), "unknown key"),
+        (("train", "--set", 'method.algorithm.name="fixmach"'), "did you mean 'fixmatch'"),
+        (("train", "--set", "method.data.labels_per_class=400"), "400 were asked for"),
+        (("train", "--set", 'running.device="tpu"'), "running.device is 'tpu'"),
+        (("train", "--set", 'method.backbone.name="wrn-29-2"'), "depth must be 6 n + 4"),
+        (("train", "--dry-run", "--set", "method.algorithm.name=softmach"), "mean 'softmatch'"),
+        (("train", "--dry-run", "--set", "method.algorithm.momentun=1"), "mean 'momentum'"),
+        (("train", "--dry-run", "--set", 'method.calibrators=[{name="brie"}]'), "mean 'brier'"),
+        (("train", "--resume", "nowhere"), "no run folder"),
+        (("train", "--resume", "x", "--into", "y"), "give no other option"),
+        (("train", "--data", "nowhere"), "--data nowhere"),
+        (("train", "--set", "method.optimizer.learning_rate=1e30"), "was not finite at step"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_exit_code_two(
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("warnings.showwarning", warnings.showwarning)
+    assert main(words) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("mixcal: ")
+    assert message in said
+
+
+def test_a_mistake_in_a_process_of_its_own_shows_no_traceback(tmp_path: Path) -> None:
+    done = mixcal("train", "--set", "method.stepz=1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "mixcal: digits: unknown key 'method.stepz'; did you mean 'steps'?\n"
+
+
+def test_a_run_folder_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("precious")
+    done = mixcal("train", *QUICK, "--into", "run", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+    assert [p.name for p in (tmp_path / "run").iterdir()] == ["mine.txt"]
+
+
+def test_a_dry_run_shows_recipe_splits_and_size(tmp_path: Path) -> None:
+    done = mixcal("train", "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0
+    for word in ("[method]", "labels_per_class = 4", "303,434 parameters", "898"):
+        assert word in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_recipes_and_methods_are_listed() -> None:
+    listed = mixcal("recipes").stdout.splitlines()
+    first = "Handwritten digits, 4 labels a class, SoftMatch"
+    assert any(line.startswith("digits ") and first in line for line in listed)
+    assert all(line.endswith(".") for line in listed)
+    assert "softmatch" in mixcal("methods").stdout

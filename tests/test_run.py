@@ -1,0 +1,96 @@
+"""Runs of a few steps on digits with calibrators that look at validation data or stop a run,
+against what they promise: reviews each epoch, a resumed run, remarks, one clear sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from mixcal.conclusion import conclude
+from mixcal.core.errors import BadInput
+from mixcal.methods.dynamics.chance import PriorClassifier
+from mixcal.recipe import read_recipe
+from mixcal.run import Run, reopen, start, train_to_end
+from mixcal.training.interruption import Interrupted
+
+DIGITS = Path(__file__).parent.parent / "recipes" / "digits.toml"
+LITTLE = (
+    'method.algorithm="none"',
+    "method.batch=16",
+    "method.epoch_steps=3",
+    "method.averaging_decay=0.0",
+    'running.rescaler="none"',
+    "running.log_every=3",
+    "running.evaluate_every=0",
+    "running.checkpoint_every=5",
+)
+
+
+class Nobody:
+    """Watches nothing; may ask to stop at a step."""
+
+    def show(self, step: int, means: dict, images_per_second: float) -> None:
+        pass
+
+
+def begun(folder: Path, *settings: str) -> Run:
+    return start(read_recipe(DIGITS, [*LITTLE, *settings]), folder / "run")
+
+
+def calibrators(text: str) -> str:
+    return f"method.calibrators={text}"
+
+
+SMALL = "method.data.validation_fraction=0.02"
+CALS = calibrators('[{ name = "cals", margin = 0.5 }, { name = "crl" }]')
+
+
+def test_reviews_happen_each_epoch_and_survive_an_interruption(tmp_path: Path) -> None:
+    recipe = (CALS, "method.steps=12", 'method.data.validation="pool"', SMALL)
+    whole = begun(tmp_path / "whole", *recipe)
+    train_to_end(whole, progress=Nobody())
+    term = whole.machine.objective.calibrator.terms["margin_penalty"]
+    assert term.reviews.item() == 4
+    assert term.multipliers.min() > 1e-3
+    judgement = conclude(whole.recipe, whole.prepared, whole.machine, whole.folder)
+    assert any("reviewed the validation samples" in remark for remark in judgement["remarks"])
+
+    stopped = begun(tmp_path / "stopped", *recipe)
+    watched = stopped.machine.watched["validation"]
+    seen = []
+
+    def interrupting(network):
+        seen.append(watched(network))
+        if len(seen) == 3:
+            raise Interrupted(stopped.folder.path)
+        return seen[-1]
+
+    stopped.machine.watched["validation"] = interrupting
+    with pytest.raises(Interrupted):
+        train_to_end(stopped, progress=Nobody())
+    again = reopen(tmp_path / "stopped" / "run")
+    train_to_end(again, progress=Nobody())
+    ours, theirs = (run.machine.objective.state_dict() for run in (again, whole))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
+    assert again.folder.log.read_bytes() == whole.folder.log.read_bytes()
+
+
+def test_reviews_without_validation_data_get_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"none are held out; set method.data.validation"):
+        begun(tmp_path, CALS, "method.steps=12", 'method.data.validation="none"')
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_only_guesses_stops_where_the_log_is_written(tmp_path: Path) -> None:
+    arc = '[{ name = "arc", weight = 1e4, guard = "stop", guard_epochs = 3 }]'
+    # A rate of zero leaves the network as it was drawn: it guesses.
+    stuck = ("method.steps=60", "method.optimizer.learning_rate=0.0")
+    run = begun(tmp_path, calibrators(arc), *stuck, "running.log_every=1")
+    with pytest.raises(PriorClassifier, match="prior classifier"):
+        train_to_end(run, progress=Nobody())
+    lines = [json.loads(line) for line in run.folder.log.read_text().splitlines()]
+    # Three whole epochs of three steps, and the step that closes the third.
+    assert lines[-1]["step"] == 9
+    assert lines[-1]["arc_accuracy"] < 0.4
