@@ -74,10 +74,16 @@ def prepare(
     `scratch` is where memories too large for the device may lie.
     """
     method = recipe.method
+    check_names(method)
     source = open_source(method, recipe.running) if source is None else source
     splits = split(source, method.data, seed=method.seed)
     if not len(splits.labeled):
         raise BadInput(f"{source.name} has no labeled images; label some.")
+    if method.algorithm is not None and not len(splits.unlabeled):
+        raise BadInput(
+            f"{source.name} has no unlabeled images, from which {method.algorithm.name} learns; add "
+            'some, or set method.data.labeled_in_unlabeled=true, or method.algorithm="none".'
+        )
     preprocessing = _preprocessing(source, method) if source.kind == "image" else None
     if preprocessing is None:
         views = text_views()
@@ -170,7 +176,8 @@ def make_calibrator(method: Method, facts: DataFacts) -> Calibrator:
 
 
 def check_names(method: Method) -> None:
-    """An error for an algorithm, a calibrator or a knob of theirs that nobody knows."""
+    """An error for a part of the recipe, or a knob of one, that nobody knows or that is wrong."""
+    catalog.settled("backbone", method.backbone.name, method.backbone.knobs)
     for calibrator in method.calibrators:
         catalog.settled("calibrator", calibrator.name, calibrator.knobs)
     if method.algorithm is not None:

@@ -4,6 +4,7 @@ import json
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,8 @@ class Ending:
             after = replace(rescaled(attempt.rescaler, validation), scores=crossed)
             self._note(after, f"{label}, {name} (cross-fitted)")
         if attempt.rescaler is not None:
-            save_rescaler(attempt.rescaler, self.folder.rescaler(name, weights))
+            save = partial(save_rescaler, attempt.rescaler)
+            write_atomically(self.folder.rescaler(name, weights), save)
 
     def _note(self, predictions: Predictions, label: str) -> None:
         judged = summarized(predictions)

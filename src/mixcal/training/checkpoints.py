@@ -48,7 +48,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
     """One safetensors file with a record and a digest of the tensors, atomically."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"record": json.dumps(record), "digest": digest(plain)}
+    # One entry: the library writes several in any order, and equal runs have equal bytes.
+    metadata = {"record": json.dumps({**record, "digest": digest(plain)})}
 
     def write(part: Path) -> None:
         try:
@@ -68,9 +69,11 @@ def read_tensors(path: Path) -> Checkpoint:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
         record = json.loads(metadata["record"])
+        # Older files have it beside the record.
+        stated = record.pop("digest", None) or metadata["digest"]
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise BadInput(f"{path} is damaged ({error}); delete it.") from None
-    if digest(tensors) != metadata.get("digest"):
+    if digest(tensors) != stated:
         raise BadInput(f"{path} is damaged (its digest does not match); delete it.")
     return Checkpoint(tensors, record)
 
