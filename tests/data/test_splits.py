@@ -125,11 +125,11 @@ def test_round_trip_and_tampering(tmp_path: Path) -> None:
         Splits.load(path)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"labeled": [[1]]}', '{"labeled": 3}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"labeled": [[1]]}', '{"labeled": [3]}'])
 def test_a_damaged_file_is_a_sentence(text: str, tmp_path: Path) -> None:
     path = tmp_path / "splits.json"
     path.write_text(text)
-    with pytest.raises(BadInput, match=r"splits.json cannot be read .* restore the file"):
+    with pytest.raises(BadInput, match=r"(?s)splits.json cannot be read .* restore the file"):
         Splits.load(path)
     with pytest.raises(BadInput, match=r"gone.json cannot be read"):
         Splits.load(tmp_path / "gone.json")

@@ -1,5 +1,6 @@
 """Runs stopped while their folder is made, or while they are concluded, against the whole one."""
 
+import json
 import os
 import shutil
 import signal
@@ -166,3 +167,29 @@ def test_no_checkpoint_holds_ruined_weights(tmp_path: Path, steps: int) -> None:
     assert done.returncode == 2
     assert "The weights are not finite after step 1" in done.stderr
     assert not list((tmp_path / "run" / "checkpoints").glob("*.safetensors"))
+
+
+@pytest.mark.parametrize(("damage", "said"), [("gone", "is not there"), ("half", "is damaged")])
+def test_a_lost_best_checkpoint_is_said_and_the_rest_judged(
+    tmp_path: Path, damage: str, said: str
+) -> None:
+    settings = (*LITTLE, "--set", 'method.data.validation="pool"', "--into", "run")
+    assert mixcal("train", *settings, cwd=tmp_path).returncode == 0
+    run = tmp_path / "run"
+    whole = json.loads((run / "judgement.json").read_text())
+    assert "best by validation" in whole["judged"]["test"]
+    (run / "judgement.json").unlink()
+    best = run / "checkpoints" / "best.safetensors"
+    kept = best.read_bytes()
+    best.unlink()
+    if damage == "half":
+        best.write_bytes(kept[: len(kept) // 2])
+    done = mixcal("train", "--resume", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    sentence = "The weights that were best by validation are not judged"
+    assert sentence in done.stderr
+    judged = json.loads((run / "judgement.json").read_text())
+    assert any(sentence in remark and said in remark for remark in judged["remarks"])
+    for label, numbers in judged["judged"]["test"].items():
+        assert numbers == whole["judged"]["test"][label]
+    assert "averaged, last" in judged["judged"]["test"]

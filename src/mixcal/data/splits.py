@@ -85,6 +85,11 @@ def split(source: Source, options: DataOptions, *, seed: int) -> Splits:
     seed = seed if options.split_seed is None else options.split_seed
     labels = source.train.labels
     eligible = labels >= 0
+    if options.imbalance != 1 and options.train_limit:
+        raise BadInput(
+            "method.data.imbalance says how many images each class keeps, and train_limit how many "
+            "all of them; give one, and head_count for the size of a long-tailed pool."
+        )
     if options.imbalance != 1:
         counts = long_tailed(labels, options.imbalance, options.head_count, classes=source.classes)
         eligible &= _mask(len(labels), _drawn(labels, eligible, counts, seed, "imbalance", source))

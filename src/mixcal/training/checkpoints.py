@@ -23,6 +23,10 @@ KEPT = 2
 NAME = re.compile(r"step-(\d{10})\.safetensors")
 
 
+class Damaged(BadInput):
+    """A file of tensors that cannot be read, or is not what was written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Tensors by name and a small record; the record's "step" counts the steps done."""
@@ -64,6 +68,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
 
 def read_tensors(path: Path) -> Checkpoint:
     """What `write_tensors` wrote; damage of any kind is a BadInput."""
+    if not path.is_file():
+        raise Damaged(f"{path} is not there; restore it.")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -72,9 +78,9 @@ def read_tensors(path: Path) -> Checkpoint:
         # Older files have it beside the record.
         stated = record.pop("digest", None) or metadata["digest"]
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise BadInput(f"{path} is damaged ({error}); delete it.") from None
+        raise Damaged(f"{path} is damaged ({error}); delete it.") from None
     if digest(tensors) != stated:
-        raise BadInput(f"{path} is damaged (its digest does not match); delete it.")
+        raise Damaged(f"{path} is damaged (its digest does not match); delete it.")
     return Checkpoint(tensors, record)
 
 
