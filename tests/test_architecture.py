@@ -40,7 +40,7 @@ MAY_IMPORT_ANYTHING = (
     "study_pages",
     "study_table",
 )
-# recipe.py reads the option records of the rooms, which import nothing but the standard library.
+# recipe.py reads the option records of the rooms, which import nothing but core's quantities.
 OPTION_RECORDS = ("mixcal.data.options", "mixcal.training.options")
 MOST_LINES = 300
 HOMELESS = ("utils", "helpers", "common", "misc", "base")

@@ -42,7 +42,29 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
         (("train", "--dry-run", "--set", 'method.calibrators=[{name="brie"}]'), "mean 'brier'"),
         (("train", "--resume", "nowhere"), "no run folder"),
         (("train", "--resume", "x", "--into", "y"), "give no other option"),
+        (("train", "--resume", "x", "--dry-run"), "give no other option"),
+        (("train", "--resume", "x", "--no-validation"), "give no other option"),
+        (("train", "--resume", "x", "--watch-test"), "give no other option"),
+        (("train", "--resume", "x", "--strict"), "give no other option"),
+        (("train", "--set", 'method.backbone={name="wrn", dropout=1.5}'), "below 1"),
+        (("train", "--set", 'method.backbone={name="small", stride=0}'), "stride is 0"),
+        (("train", "--set", 'method.backbone={name="os:getcwd"}'), "cannot be called as a factory"),
+        (("train", "--set", 'method.algorithm={name="os:path"}'), "is no factory"),
+        (("train", "--set", 'method.algorithm={name="builtins:repr"}'), "makes str, not Algorithm"),
+        (("train", "--set", 'method.calibrators=[{name="builtins:id"}]'), "not Calibrator"),
+        (("train", "--set", 'method.data.source="operator:is_"'), "makes bool, not Source"),
+        (("train", "--set", "method.data.imbalance=10"), "set method.data.head_count to 90 or"),
+        (
+            ("train", *("--set", "method.data.imbalance=2"), "--set", "method.data.train_limit=9"),
+            "give one, and head_count",
+        ),
+        (("study", "x.toml", "--processes", "0"), "--processes is 0; it must be at least 1"),
+        (("study", "x.toml", "--processes", "-2"), "--processes is -2"),
         (("train", "--data", "nowhere"), "--data nowhere"),
+        (("train", "--into", "/proc/nothing"), "/proc/nothing cannot be made"),
+        (("train", "."), "There is no recipe ."),
+        (("train", "/"), "There is no recipe /"),
+        (("train", "--set", "running.device=meta"), "running.device is 'meta'"),
         (("train", "--set", "method.optimizer.learning_rate=1e30"), "was not finite at step"),
     ],
 )
@@ -90,3 +112,10 @@ def test_recipes_and_methods_are_listed() -> None:
     assert any(line.startswith("digits ") and first in line for line in listed)
     assert all(line.endswith(".") for line in listed)
     assert "softmatch" in mixcal("methods").stdout
+
+
+def test_an_unknown_kind_of_method_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["methods", "--kind", "bogus"])
+    assert stopped.value.code == 2
+    assert "invalid choice: 'bogus'" in capsys.readouterr().err

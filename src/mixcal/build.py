@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from mixcal import catalog
 from mixcal.backbones.foreign import as_backbone
 from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
-from mixcal.core.protocols import Calibrator, Objective, Supply, combine
+from mixcal.core.protocols import Algorithm, Calibrator, Objective, Supply, combine
 from mixcal.core.seeds import derive
 from mixcal.data.loading import Loader, Part
 from mixcal.data.options import ARRAYS
@@ -27,6 +27,8 @@ from mixcal.data.views.view import ViewSet, image_views, text_views
 from mixcal.methods.objectives.semi_supervised import SemiSupervised
 from mixcal.methods.objectives.supervised import Supervised
 from mixcal.recipe import Method, Recipe, Running
+
+Made = TypeVar("Made")
 
 USUAL_EPOCH = 1024
 # Views made at once fit a processor's cache, or a little of a GPU's memory.
@@ -61,9 +63,17 @@ def open_source(method: Method, running: Running) -> Source:
         workers=running.workers,
         strict=running.strict,
     )
-    factory = catalog.find(method.data.source, "source").factory()
-    source: Source = factory(method.data, reading)
-    return source
+    name = method.data.source
+    return _a(Source, catalog.make("source", name, {}, method.data, reading), name)
+
+
+def _a(kind: type[Made], made: object, name: str) -> Made:
+    """What a factory made, which may be a person's own, if it is of the kind wanted."""
+    if isinstance(made, kind):
+        return made
+    raise BadInput(
+        f"{name} makes {type(made).__name__}, not {kind.__name__}; name another factory."
+    )
 
 
 def prepare(
@@ -74,10 +84,16 @@ def prepare(
     `scratch` is where memories too large for the device may lie.
     """
     method = recipe.method
+    check_names(method)
     source = open_source(method, recipe.running) if source is None else source
     splits = split(source, method.data, seed=method.seed)
     if not len(splits.labeled):
         raise BadInput(f"{source.name} has no labeled images; label some.")
+    if method.algorithm is not None and not len(splits.unlabeled):
+        raise BadInput(
+            f"{source.name} has no unlabeled images, from which {method.algorithm.name} learns; "
+            'add some, or set method.data.labeled_in_unlabeled=true, or method.algorithm="none".'
+        )
     preprocessing = _preprocessing(source, method) if source.kind == "image" else None
     if preprocessing is None:
         views = text_views()
@@ -151,13 +167,9 @@ def make_network(method: Method, prepared: Prepared) -> nn.Module:
     more = network_sizes(prepared)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(method.seed, "weights"))
-        network: nn.Module = catalog.make(
-            "backbone",
-            method.backbone.name,
-            method.backbone.knobs,
-            prepared.facts.classes,
-            **more,
-        )
+        name, knobs = method.backbone.name, method.backbone.knobs
+        made = catalog.make("backbone", name, knobs, prepared.facts.classes, **more)
+        network = _a(nn.Module, made, name)
         if prepared.preprocessing is None:
             return network
         # A person's own factory may answer any module that makes logits.
@@ -166,11 +178,17 @@ def make_network(method: Method, prepared: Prepared) -> nn.Module:
 
 def make_calibrator(method: Method, facts: DataFacts) -> Calibrator:
     """All of the recipe's calibrators as one."""
-    return combine([catalog.make("calibrator", c.name, c.knobs, facts) for c in method.calibrators])
+    return combine(
+        [
+            _a(Calibrator, catalog.make("calibrator", c.name, c.knobs, facts), c.name)
+            for c in method.calibrators
+        ]
+    )
 
 
 def check_names(method: Method) -> None:
-    """An error for an algorithm, a calibrator or a knob of theirs that nobody knows."""
+    """An error for a part of the recipe, or a knob of one, that nobody knows or that is wrong."""
+    catalog.settled("backbone", method.backbone.name, method.backbone.knobs)
     for calibrator in method.calibrators:
         catalog.settled("calibrator", calibrator.name, calibrator.knobs)
     if method.algorithm is not None:
@@ -185,9 +203,9 @@ def make_objective(
     calibrator = make_calibrator(method, facts)
     if method.algorithm is None:
         return Supervised(calibrator, autocast=autocast, averaged=averaged)
-    algorithm = catalog.make("algorithm", method.algorithm.name, method.algorithm.knobs, facts)
+    name, knobs = method.algorithm.name, method.algorithm.knobs
     return SemiSupervised(
-        algorithm,
+        _a(Algorithm, catalog.make("algorithm", name, knobs, facts), name),
         calibrator,
         weak_branch=method.weak_branch,
         autocast=autocast,

@@ -35,18 +35,27 @@ class Entry:
         """The function that makes it, imported now."""
         module, _, attribute = self.target.partition(":")
         try:
-            return vars(importlib.import_module(module))[attribute]
+            found = vars(importlib.import_module(module))[attribute]
         except (ImportError, KeyError) as error:
             raise BadInput(f"{self.target} cannot be imported ({error}).") from None
+        if not callable(found):
+            raise BadInput(f"{self.target} is no factory; name a function.")
+        return found  # type: ignore[no-any-return]  # whatever it takes
 
     def knobs(self) -> dict[str, Any]:
         """The keyword knobs with their defaults."""
-        parameters = inspect.signature(self.factory()).parameters.values()
         return {
             parameter.name: parameter.default
-            for parameter in parameters
+            for parameter in self.signature().parameters.values()
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in GIVEN
         }
+
+    def signature(self) -> inspect.Signature:
+        """How the factory is called."""
+        try:
+            return inspect.signature(self.factory())
+        except ValueError as error:
+            raise BadInput(f"{self.target} is no factory ({error}); name a function.") from None
 
     def source(self) -> str:
         """The first paragraph of its module's docstring: paper, venue, year."""
@@ -175,6 +184,13 @@ def spelled_out(name: str, knobs: Mapping[str, Any]) -> tuple[str, Mapping[str, 
 def make(kind: EntryKind, name: str, knobs: Mapping[str, Any], *given: Any, **more: Any) -> Any:
     """Call an entry's factory with what the data decide and the recipe's knobs, checked."""
     entry, values = settled(kind, name, knobs, **more)
+    try:
+        entry.signature().bind(*given, **values)
+    except TypeError as error:
+        raise BadInput(
+            f"{kind} {name!r} cannot be called as a factory of one is ({error}); see "
+            "docs/adding-a-method.md."
+        ) from None
     return entry.factory()(*given, **values)
 
 
@@ -187,12 +203,12 @@ def settled(
     entry = find(name, kind)
     factory = entry.factory()
     known = entry.knobs()
-    hints = get_type_hints(factory)
+    hints = get_type_hints(factory, include_extras=True)
     values = {}
     for key, value in knobs.items():
         if key not in known:
             raise unknown_key(key, list(known), where=f"{kind} {name!r}")
         values[key] = checked(hints.get(key, Any), value, where=f"{kind} {name!r}", path=key)
-    accepted = inspect.signature(factory).parameters
+    accepted = entry.signature().parameters
     wanted = {key: value for key, value in more.items() if key in accepted}
     return entry, {**wanted, **values}

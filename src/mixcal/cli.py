@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from mixcal import __version__
 from mixcal.core.errors import BadInput
+from mixcal.training.disk import telling_when_full
+from mixcal.training.interruption import Interrupted
 
 # Verb, module within mixcal.commands, what it does.
 VERBS = (
@@ -37,10 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if command is None:
             parser.print_help()
             return 0
-        return int(importlib.import_module(command).run(options))
+        with telling_when_full():
+            return int(importlib.import_module(command).run(options))
     except BadInput as error:
         print(f"mixcal: {error}", file=sys.stderr)
         return 2
+    except Interrupted as stopped:
+        print(f"mixcal: {stopped}", file=sys.stderr)
+        return 130
     except KeyboardInterrupt:
         print("mixcal: stopped.", file=sys.stderr)
         return 130

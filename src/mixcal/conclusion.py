@@ -2,8 +2,10 @@
 
 import json
 import statistics
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from mixcal.judging.summary import summarized
 from mixcal.predicting.single_pass import SINGLE_PASS, predict
 from mixcal.predicting.way import Way
 from mixcal.recipe import Recipe
-from mixcal.training.checkpoints import read_tensors
+from mixcal.training.checkpoints import Damaged, read_tensors
 from mixcal.training.disk import write_atomically, write_json
 from mixcal.training.evaluation import evaluated
 from mixcal.training.folder import RunFolder
@@ -84,10 +86,18 @@ def conclude(
         mistakes = pseudo_mistakes(prepared, next(iter(networks.values())))
         if mistakes is not None:
             write_atomically(folder.path / "pseudo-mistakes.npz", mistakes.save)
-    if folder.best.is_file() and len(prepared.splits.test):
-        best = next(iter(networks.values()))
-        best.load_state_dict(dict(read_tensors(folder.best).tensors))
-        ending.judge(best, "best", "best by validation")
+    medians = median_of_last(folder)
+    remarks = []
+    if len(prepared.splits.test) and any(name.startswith("validation") for name in medians):
+        try:
+            kept = read_tensors(folder.best)
+        except Damaged as error:
+            remarks.append(f"The weights that were best by validation are not judged: {error}")
+            warnings.warn(remarks[-1], stacklevel=2)
+        else:
+            best = next(iter(networks.values()))
+            best.load_state_dict(dict(kept.tensors))
+            ending.judge(best, "best", "best by validation")
     if machine.objective.calibrator.ledgers:
         margins = gathered_margins(prepared, machine.objective.calibrator.ledgers)
         write_atomically(folder.path / "margins.npz", margins.save)
@@ -100,11 +110,12 @@ def conclude(
         "watched_test": recipe.running.watch_test,
         "judged": ending.judged,
         "numbers": ending.numbers,
-        "median_of_last_20": median_of_last(folder),
+        "median_of_last_20": medians,
         "remarks": [
             *prepared.source.remarks,
             *machine.objective.calibrator.remarks,
             *validation_use(machine),
+            *remarks,
         ],
         "rescaling": ending.remarks,
     }
@@ -152,7 +163,8 @@ class Ending:
             after = replace(rescaled(attempt.rescaler, validation), scores=crossed)
             self._note(after, f"{label}, {name} (cross-fitted)")
         if attempt.rescaler is not None:
-            save_rescaler(attempt.rescaler, self.folder.rescaler(name, weights))
+            save = partial(save_rescaler, attempt.rescaler)
+            write_atomically(self.folder.rescaler(name, weights), save)
 
     def _note(self, predictions: Predictions, label: str) -> None:
         judged = summarized(predictions)

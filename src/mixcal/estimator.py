@@ -168,7 +168,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
             weights = "averaged" if run.machine.average is not None else "raw"
             held_out = run.folder.predictions("validation", weights)
             self.validation_ = Predictions.load(held_out) if held_out.is_file() else None
-            if self.folder is not None:
+            if self.folder is not None and self.judgement_["judged"]:
                 write_report(place, run.prepared)
         device = str(pick_device(self.device, asked="device"))
         # Its code has built the network already, whosever it is.

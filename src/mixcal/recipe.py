@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mixcal.core.errors import BadInput
+from mixcal.core.quantities import Amount, Count, ShareBelowOne
 from mixcal.data.options import DataOptions, ViewOptions
-from mixcal.recipe_check import built, check_ranges
+from mixcal.recipe_check import built
 from mixcal.training.options import OptimizerOptions, ScheduleOptions
 
 
@@ -32,19 +33,19 @@ class Method:
 
     seed: int = 0
     # Exactly one of these two is given.
-    steps: int | None = None
-    epochs: int | None = None
+    steps: Count | None = None
+    epochs: Count | None = None
     # 0: one pass over the labeled rows for supervised training, 1,024 steps otherwise.
-    epoch_steps: int = 0
+    epoch_steps: Amount = 0
     # How many further images go with every labeled one, if epochs are to be shorter for it:
     # supervised epochs then have ⌈N / ((1 + this) · batch)⌉ steps; 0: they stay as they are.
-    equal_data: int = 0
-    batch: int = 64
-    unlabeled_ratio: int = 7
+    equal_data: Amount = 0
+    batch: Count = 64
+    unlabeled_ratio: Count = 7
     precision: Literal["float32", "bf16"] = "float32"
     weak_branch: Literal["joint", "separate"] = "joint"
     # 0: the weights are not averaged.
-    averaging_decay: float = 0.999
+    averaging_decay: ShareBelowOne = 0.999
 
     data: DataOptions = field(default_factory=DataOptions)
     views: ViewOptions = field(default_factory=ViewOptions)
@@ -62,21 +63,21 @@ class Running:
 
     device: str = "auto"
     # 0: as many as torch takes by itself.
-    threads: int = 0
-    workers: int = 4
+    threads: Amount = 0
+    workers: Amount = 4
     data_folder: str = ""
     # Pools up to this size are decoded into memory once.
-    memory_megabytes: int = 2048
+    memory_megabytes: Amount = 2048
     # A picture that cannot be read stops the run instead of being counted.
     strict: bool = False
     channels_last: bool = True
     compile: bool = False
-    log_every: int = 100
-    evaluate_every: int = 5_000
-    checkpoint_every: int = 5_000
+    log_every: Amount = 100
+    evaluate_every: Amount = 5_000
+    checkpoint_every: Amount = 5_000
     # Above 0: evaluations also log the sums of so many bins of confidence, for the pictures of how
     # confidence and accuracy go over the epochs.
-    log_bins: int = 0
+    log_bins: Amount = 0
     watch_test: bool = False
     # What is fitted on the validation predictions at the end; "none": nothing. It does not touch
     # the weights, and `mixcal rescale` fits another at any time.
@@ -133,20 +134,14 @@ def read_recipe(
 def recipe_from(record: Mapping[str, Any], *, where: str) -> Recipe:
     """A checked recipe from plain tables."""
     recipe = built(Recipe, record, where=where)
-    check_ranges(asdict(recipe), where=where)
     method = recipe.method
     if (method.steps is None) == (method.epochs is None):
         raise BadInput(f"{where}: give method.steps or method.epochs, one of them.")
-    for name, value in (("steps", method.steps), ("epochs", method.epochs)):
-        if value is not None and value < 1:
-            raise BadInput(f"{where}: method.{name} is {value}; it must be at least 1.")
-    if method.equal_data < 0 or (method.equal_data and (method.algorithm or method.epoch_steps)):
+    if method.equal_data and (method.algorithm or method.epoch_steps):
         raise BadInput(
-            f"{where}: method.equal_data shortens supervised epochs; it must be at least 0, and "
-            "0 where there is an algorithm or method.epoch_steps."
+            f"{where}: method.equal_data shortens supervised epochs; it must be 0 where there is "
+            "an algorithm or method.epoch_steps."
         )
-    if method.batch < 1 or method.unlabeled_ratio < 1:
-        raise BadInput(f"{where}: method.batch and method.unlabeled_ratio must be at least 1.")
     return recipe
 
 
@@ -171,7 +166,7 @@ def composed(
 
 def located(path: Path, *, search: Sequence[Path] = ()) -> Path:
     """A recipe by path, or by its name within the search folders."""
-    candidates = [path, path.with_name(path.name + ".toml")]
+    candidates = [path, Path(f"{path}.toml")]
     for folder in search:
         candidates += [folder / path, folder / f"{path}.toml"]
         candidates += sorted(folder.rglob(f"{path.name}.toml"))

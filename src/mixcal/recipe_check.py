@@ -4,31 +4,21 @@ import dataclasses
 import difflib
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mixcal.core.errors import BadInput
+from mixcal.core.quantities import Limit
 
 T = TypeVar("T")
 
-# Key, least value, and the bound it must stay below (None: there is none).
-RANGES: tuple[tuple[str, float, float | None], ...] = (
-    ("method.averaging_decay", 0, 1),
-    ("method.data.labels_per_class", 1, None),
-    ("method.views.padding_fraction", 0, None),
-    ("method.backbone.knobs.dropout", 0, 1),
-    ("method.optimizer.learning_rate", 0, None),
-    ("method.optimizer.momentum", 0, None),
-    ("method.optimizer.betas", 0, 1),
-    ("method.optimizer.rho", 0, 1),
-    ("method.optimizer.epsilon", 0, None),
-    ("method.optimizer.weight_decay", 0, None),
-    ("running.threads", 0, None),
-)
+
+class OutOfRange(BadInput):
+    """A value of the right kind that means nothing."""
 
 
 def built(kind: type[T], record: Mapping[str, Any], *, where: str, path: str = "") -> T:
     """An instance of a dataclass from a table; unknown keys and wrong types are errors."""
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     names = [field.name for field in dataclasses.fields(kind) if field.init]  # type: ignore[arg-type]
     if "knobs" in names:
         return _named(kind, record, where=where, path=path)
@@ -64,6 +54,8 @@ def _named(kind: type[T], record: Mapping[str, Any], *, where: str, path: str) -
 def checked(hint: Any, value: Any, *, where: str, path: str) -> Any:
     """The value as the annotation wants it."""
     origin = get_origin(hint)
+    if origin is Annotated:
+        return _limited(get_args(hint), value, where=where, path=path)
     if origin in (Union, types.UnionType):
         return _one_of(get_args(hint), value, where=where, path=path)
     if origin is Literal:
@@ -87,6 +79,16 @@ def checked(hint: Any, value: Any, *, where: str, path: str) -> Any:
     return _plain(hint, value, where=where, path=path)
 
 
+def _limited(hint: tuple[Any, ...], value: Any, *, where: str, path: str) -> Any:
+    """A value of a type with limits beside it."""
+    kind, *limits = hint
+    found = checked(kind, value, where=where, path=path)
+    for limit in limits:
+        if isinstance(limit, Limit) and (wanted := limit.refusal(found)):
+            raise OutOfRange(str(_wrong(path, found, wanted, where=where)))
+    return found
+
+
 def _one_of(options: tuple[Any, ...], value: Any, *, where: str, path: str) -> Any:
     # "none" stands for a missing value: TOML has no null, and --set must be able to say it.
     if type(None) in options and value in (None, "none"):
@@ -95,6 +97,8 @@ def _one_of(options: tuple[Any, ...], value: Any, *, where: str, path: str) -> A
     for option in kinds[:-1]:
         try:
             return checked(option, value, where=where, path=path)
+        except OutOfRange:
+            raise
         except BadInput:
             continue
     return checked(kinds[-1], value, where=where, path=path)
@@ -129,18 +133,3 @@ def _plain(hint: Any, value: Any, *, where: str, path: str) -> Any:
 
 def _wrong(path: str, value: Any, wanted: str, *, where: str) -> BadInput:
     return BadInput(f"{where}: {path} is {value!r}; it must be {wanted}.")
-
-
-def check_ranges(record: Mapping[str, Any], *, where: str) -> None:
-    """An error for the first number of a whole recipe that lies outside its range."""
-    for path, low, high in RANGES:
-        value: Any = record
-        for key in path.split("."):
-            value = value.get(key) if isinstance(value, Mapping) else None
-        numbers = value if isinstance(value, tuple | list) else (value,)
-        # Knobs are typed where their factory is called; here they may still be anything.
-        given = [number for number in numbers if isinstance(number, int | float)]
-        if not all(number >= low and (high is None or number < high) for number in given):
-            bound = f"at least {low}" + ("" if high is None else f" and below {high}")
-            name = path.replace("knobs.", "")
-            raise BadInput(f"{where}: {name} is {value}; it must be {bound}.")

@@ -28,7 +28,7 @@ from mixcal.predicting.device import pick_device
 from mixcal.recipe import Named, Recipe, read_recipe
 from mixcal.training.averaging import Average
 from mixcal.training.checkpoints import newest_checkpoint, scatter
-from mixcal.training.disk import write_json
+from mixcal.training.disk import telling_when_full
 from mixcal.training.folder import RunFolder
 from mixcal.training.interruption import listening
 from mixcal.training.log import Log, Means
@@ -54,8 +54,7 @@ def start(recipe: Recipe, into: Path, *, source: Source | None = None) -> Run:
     prepared = prepare(recipe, source, scratch=into)
     machine = assemble(recipe, prepared)
     folder = RunFolder.create(into, recipe=recipe.to_toml())
-    prepared.splits.save(folder.splits)
-    write_json(folder.network, network_record(recipe, prepared))
+    equip(folder, recipe, prepared)
     return Run(recipe, prepared, machine, folder)
 
 
@@ -63,19 +62,33 @@ def reopen(path: Path, *, source: Source | None = None) -> Run:
     """A run that was stopped, with the splits it had."""
     folder = RunFolder.open(path)
     recipe = read_recipe(folder.recipe)
-    prepared = prepared_again(folder, recipe, source)
+    prepared = prepare(recipe, source, scratch=folder.path)
+    if not folder.has_checkpoint():
+        # It may have been stopped while its folder was made.
+        equip(folder, recipe, prepared)
+    check_splits(folder, prepared)
     return Run(recipe, prepared, assemble(recipe, prepared), folder)
 
 
-def prepared_again(folder: RunFolder, recipe: Recipe, source: Source | None = None) -> Prepared:
-    """The data of a run that has begun; it is an error if they split otherwise now."""
-    prepared = prepare(recipe, source, scratch=folder.path)
+def equip(folder: RunFolder, recipe: Recipe, prepared: Prepared) -> None:
+    """Write what the folder has not got yet."""
+    folder.equip(splits=prepared.splits.record(), network=network_record(recipe, prepared))
+
+
+def prepared_again(folder: RunFolder, recipe: Recipe) -> Prepared:
+    """The data of a run that has begun."""
+    prepared = prepare(recipe, scratch=folder.path)
+    check_splits(folder, prepared)
+    return prepared
+
+
+def check_splits(folder: RunFolder, prepared: Prepared) -> None:
+    """It is an error if the data split otherwise than when the run began."""
     if prepared.splits.fingerprint != Splits.load(folder.splits).fingerprint:
         raise BadInput(
             f"{folder.path}: the data no longer split as they did when the run began; "
             "restore the data, or start a new run."
         )
-    return prepared
 
 
 def assemble(recipe: Recipe, prepared: Prepared) -> Machine:
@@ -132,7 +145,7 @@ def watched_splits(
 ) -> dict[str, Callable[[nn.Module], Predictions]]:
     """What evaluations during training look at: validation, and test only if asked to."""
     splits: list[Split] = ["validation"] if len(prepared.splits.validation) else []
-    if recipe.running.watch_test and prepared.source.test is not None:
+    if recipe.running.watch_test and len(prepared.splits.test):
         splits.append("test")
     return {name: partial(predictions_on, prepared, split=name) for name in splits}
 
@@ -195,7 +208,7 @@ def train_to_end(run: Run, *, progress: Progress) -> float:
         log.close()
         tracker.close()
     seconds = time.perf_counter() - began
-    with open(folder.timing, "a") as file:
+    with telling_when_full(folder.timing), open(folder.timing, "a") as file:
         spent = {
             "until_step": state.step,
             "seconds": round(seconds, 3),

@@ -31,7 +31,7 @@ def side_by_side(jobs: Mapping[str, tuple[Job, Path]], *, processes: int) -> lis
     waiting, failed = list(jobs.items()), []
     running: dict[int, tuple[str, Path, float, BaseProcess]] = {}
     while waiting or running:
-        while waiting and len(running) < max(1, processes):
+        while waiting and len(running) < processes:
             name, (job, log) = waiting.pop(0)
             process = context.Process(target=_logged, args=(job, str(log)), name=name)
             process.start()

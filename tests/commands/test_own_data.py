@@ -83,3 +83,45 @@ def test_streamed_pictures_give_the_run_that_pictures_in_memory_give(tmp_path: P
         results.append(judged(tmp_path / name))
     assert results[0]["judged"] == results[1]["judged"]
     assert results[0]["splits"] == results[1]["splits"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "npz"])
+def test_without_validation_and_test_data_a_run_ends_without_a_table(
+    kind: str, tmp_path: Path
+) -> None:
+    data = tmp_path / "mine"
+    if kind == "folder":
+        class_folders(data, {"a": 4, "b": 4})
+    else:
+        data = tmp_path / "mine.npz"
+        images = random_images(8, 8, 8, 3)
+        labels = np.arange(8) % 2
+        np.savez(
+            data,
+            train_images=images,
+            train_labels=labels,
+            test_images=images[:0],
+            test_labels=labels[:0],
+        )
+    words = ("train", "--data", data, "--no-validation", "--into", "run", *LITTLE)
+    done = mixcal(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "There is no test data" in done.stderr
+    assert "Nothing was judged" in done.stdout
+    assert "label budget: 8 (8 labeled + 0 validation, no validation)" in done.stdout
+    assert "run folder: run" in done.stdout
+    assert judged(tmp_path / "run")["judged"] == {}
+    assert not (tmp_path / "run" / "report.html").exists()
+    assert mixcal("train", "--resume", "run", cwd=tmp_path).returncode == 0
+
+
+def test_an_algorithm_without_unlabeled_rows_is_refused_before_there_is_a_folder(
+    tmp_path: Path,
+) -> None:
+    class_folders(tmp_path / "mine", {"a": 4, "b": 4})
+    settings = ("--set", "method.data.labeled_in_unlabeled=false", "--no-validation")
+    done = mixcal("train", "--data", "mine", *settings, "--into", "run", *LITTLE, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "has no unlabeled images, from which" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run").exists()

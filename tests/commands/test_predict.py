@@ -98,6 +98,7 @@ def test_bad_pictures_are_reported_and_counted(
         (["nowhere"], [], "nowhere does not exist; name picture files or folders"),
         (["."], [], ". has no pictures"),
         (["x.png"], ["--out", "no/such/out.csv"], "no/such is no folder; make it"),
+        (["x.png"], ["--out", "x.bogus"], "x.bogus: .bogus is no format; end the name with .csv"),
         (["x.png"], ["--device", "tpu"], "--device is 'tpu'"),
         (["x.png"], ["--rescaler", "magic"], "There is no rescaler 'magic'"),
     ],

@@ -1,5 +1,6 @@
 """Splits by their promises: sizes, disjointness, independence of everything but the seed."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,13 +116,23 @@ def test_a_limit_is_spread_over_the_classes() -> None:
 def test_round_trip_and_tampering(tmp_path: Path) -> None:
     found = split(source([50, 60], own=True), options(labels_per_class=None), seed=0)
     path = tmp_path / "splits.json"
-    found.save(path)
+    path.write_text(json.dumps(found.record()))
     again = Splits.load(path)
     assert again.fingerprint == found.fingerprint
     assert np.array_equal(again.validation, found.validation)
     path.write_text(path.read_text().replace('"labels"', '"none"'))
     with pytest.raises(BadInput, match="hash"):
         Splits.load(path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"labeled": [[1]]}', '{"labeled": [3]}'])
+def test_a_damaged_file_is_a_sentence(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "splits.json"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=r"(?s)splits.json cannot be read .* restore the file"):
+        Splits.load(path)
+    with pytest.raises(BadInput, match=r"gone.json cannot be read"):
+        Splits.load(tmp_path / "gone.json")
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,6 @@ def main() -> None:
     }
     # With the usual momentum nothing falls below the mean within 200 steps; a quicker one shows it.
     softs = {
-        "softmatch": (Soft(CLASSES), Align(CLASSES)),
         "softmatch_quick": (Soft(CLASSES, momentum=0.9), Align(CLASSES, momentum=0.9)),
     }
     weights = {name: [] for name in (*hooks, *softs)}

@@ -16,7 +16,7 @@ OURS = {
     "flexmatch_warmup": ("flexmatch", {"threshold_warmup": True}),
     "flexmatch_plain": ("flexmatch", {"threshold_warmup": False}),
     # That package follows the confidence of the aligned predictions.
-    "softmatch": ("softmatch", {"moments": "aligned"}),
+    # With its usual momentum nothing falls below the mean within 200 steps; a quicker one shows it.
     "softmatch_quick": ("softmatch", {"moments": "aligned", "momentum": 0.9}),
 }
 
@@ -26,8 +26,7 @@ def test_weights_are_equal_to_rounding(recorded: str) -> None:
     name, knobs = OURS[recorded]
     algorithm = make("algorithm", name, knobs, FACTS)
     expected = RECORDED[recorded]
-    # With its usual momentum SoftMatch's mean is still low after 200 steps and all weights are one.
-    assert 0.02 < expected.mean() < 0.98 or recorded == "softmatch"
+    assert 0.02 < expected.mean() < 0.98
     for step, (logits, index) in enumerate(zip(RECORDED["logits"], RECORDED["index"], strict=True)):
         ours = algorithm.weigh(torch.from_numpy(logits), torch.from_numpy(index)).numpy()
         # float32 sums in another order: 2e-6 seen where the variance is small and σ² divides.

@@ -3,6 +3,8 @@
 import json
 import resource
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,9 +98,26 @@ def test_records_come_back(tmp_path: Path) -> None:
     assert read_tensors(path).record == json.loads(json.dumps(record))
 
 
+def test_the_same_checkpoint_is_the_same_bytes(tmp_path: Path) -> None:
+    """In processes whose hashes differ, too."""
+    code = (
+        "import sys, torch; from pathlib import Path\n"
+        "from mixcal.training.checkpoints import Checkpoint, save_checkpoint\n"
+        "made = Checkpoint({'b': torch.ones(2), 'a': torch.zeros(3)}, {'step': 3, 'x': 1.5})\n"
+        "for name in sys.argv[1:]:\n"
+        "    Path(name).mkdir(); save_checkpoint(Path(name), made)\n"
+    )
+    names = [f"c{number}" for number in range(12)]
+    done = subprocess.run([sys.executable, "-c", code, *names], cwd=tmp_path)
+    assert done.returncode == 0
+    files = {next((tmp_path / name).iterdir()).read_bytes() for name in names}
+    assert len(files) == 1
+
+
 def test_a_full_disk_leaves_the_old_checkpoint_and_says_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / "run" / "checkpoints"
     folder.mkdir(parents=True)
+    (tmp_path / "run" / "recipe.toml").write_text("")
     save_checkpoint(folder, checkpoint(5))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

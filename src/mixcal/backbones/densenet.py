@@ -18,6 +18,7 @@ from mixcal.backbones.resnet import Stem
 from mixcal.backbones.weights import with_weights
 from mixcal.core.activations import Activations, Between
 from mixcal.core.errors import BadInput
+from mixcal.core.quantities import ShareBelowOne
 
 GROWTH = 32
 BLOCKS = (6, 12, 24, 16)
@@ -127,8 +128,8 @@ def densenet_121(
     size: int = 224,
     stem: Stem = "small",
     initialization: Initialization | None = None,
-    dropout: float = 0.0,
-    end_dropout: float = 0.0,
+    dropout: ShareBelowOne = 0.0,
+    end_dropout: ShareBelowOne = 0.0,
     weights: str = "",
 ) -> DenseNet:
     """DenseNet-121.

@@ -21,6 +21,7 @@ from mixcal.backbones.between import answered, entered
 from mixcal.backbones.weights import with_weights
 from mixcal.core.activations import Activations, Backbone, Between
 from mixcal.core.errors import BadInput
+from mixcal.core.quantities import ShareBelowOne
 
 
 class Foreign(nn.Module):
@@ -141,7 +142,7 @@ def named(
     channels: int = 3,
     size: int = 224,
     model: str = "torchvision:resnet18",
-    dropout: float = 0.0,
+    dropout: ShareBelowOne = 0.0,
     weights: str = "",
 ) -> Foreign:
     """A model of torchvision or timm by name, "torchvision:resnet18" or "timm:convnext_tiny".

@@ -13,6 +13,7 @@ from mixcal.backbones.initialization import initialize
 from mixcal.backbones.resnet import Stem
 from mixcal.backbones.weights import with_weights
 from mixcal.core.activations import Activations, Between
+from mixcal.core.quantities import ShareBelowOne
 
 # Expansion, width, blocks, stride of each group: the paper's Table 2.
 GROUPS = (
@@ -97,7 +98,7 @@ def mobilenet_v2(
     *,
     channels: int = 3,
     stem: Stem = "small",
-    dropout: float = 0.2,
+    dropout: ShareBelowOne = 0.2,
     weights: str = "",
 ) -> MobileNetV2:
     """MobileNetV2 of width 1; weights begin as torchvision has them."""

@@ -14,6 +14,7 @@ from mixcal.backbones.between import answered, entered, reached
 from mixcal.backbones.initialization import Initialization, initialize
 from mixcal.backbones.weights import with_weights
 from mixcal.core.activations import Activations, Between
+from mixcal.core.quantities import ShareBelowOne
 
 BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
 WIDTHS = (64, 128, 256, 512)
@@ -86,7 +87,7 @@ def preact_resnet(
     depth: Literal[18, 34] = 18,
     last_norm: bool = True,
     initialization: Initialization = "torch",
-    dropout: float = 0.0,
+    dropout: ShareBelowOne = 0.0,
     weights: str = "",
 ) -> PreActResNet:
     """PreActResNet-18 or -34; weights begin as torch has them, as in the mixup codes."""

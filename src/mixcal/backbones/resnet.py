@@ -19,6 +19,7 @@ from mixcal.backbones.between import answered, entered, reached
 from mixcal.backbones.initialization import Initialization, convolutions, initialize
 from mixcal.backbones.weights import with_weights
 from mixcal.core.activations import Activations, Between
+from mixcal.core.quantities import Count, ShareBelowOne
 
 Stem = Literal["small", "imagenet"]
 
@@ -161,10 +162,10 @@ def resnet(
     channels: int = 3,
     depth: Literal[18, 34, 50, 101] = 18,
     stem: Stem = "small",
-    pooled: int = 1,
+    pooled: Count = 1,
     initialization: Initialization | None = None,
-    dropout: float = 0.0,
-    end_dropout: float = 0.0,
+    dropout: ShareBelowOne = 0.0,
+    end_dropout: ShareBelowOne = 0.0,
     weights: str = "",
 ) -> ResNet:
     """ResNet-18, -34, -50 or -101.
@@ -190,7 +191,7 @@ def resnet(
 
 
 def resnet_32(
-    classes: int, *, channels: int = 3, dropout: float = 0.0, weights: str = ""
+    classes: int, *, channels: int = 3, dropout: ShareBelowOne = 0.0, weights: str = ""
 ) -> ResNet:
     """The paper's ResNet-32 for CIFAR (widths 16, 32, 64; shortcuts without parameters).
 
@@ -217,7 +218,7 @@ def resnext_101(
     *,
     channels: int = 3,
     stem: Stem = "imagenet",
-    dropout: float = 0.0,
+    dropout: ShareBelowOne = 0.0,
     weights: str = "",
 ) -> ResNet:
     """ResNeXt-101 32×4d: 32 branches of width 4 in every block."""

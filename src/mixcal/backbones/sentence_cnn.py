@@ -20,6 +20,7 @@ from mixcal.backbones.between import answered, entered, reached
 from mixcal.backbones.word_vectors import read_vectors
 from mixcal.core.activations import Activations, Between
 from mixcal.core.errors import BadInput
+from mixcal.core.quantities import Count, ShareBelowOne
 
 REACH = 0.25
 
@@ -61,10 +62,10 @@ def sentence_cnn(
     classes: int,
     *,
     words: Sequence[str],
-    width: int = 300,
-    maps: int = 100,
-    windows: Sequence[int] = (3, 4, 5),
-    dropout: float = 0.5,
+    width: Count = 300,
+    maps: Count = 100,
+    windows: Sequence[Count] = (3, 4, 5),
+    dropout: ShareBelowOne = 0.5,
     vectors: str = "",
 ) -> SentenceCNN:
     """The network for a vocabulary; `vectors` names a file of word vectors of this width."""

@@ -14,6 +14,7 @@ from mixcal.backbones.between import answered, entered, reached
 from mixcal.backbones.weights import with_weights
 from mixcal.core.activations import Activations, Between
 from mixcal.core.errors import BadInput
+from mixcal.core.quantities import Count, ShareBelowOne
 
 TRANSFORMERS_NAMES = ((r"^swinv2\.", "body."), (r"^classifier\.", "head."))
 
@@ -48,14 +49,14 @@ def swin_v2(
     *,
     channels: int = 3,
     size: int = 256,
-    patch: int = 4,
-    width: int = 96,
-    depths: tuple[int, ...] = (2, 2, 6, 2),
-    heads: tuple[int, ...] = (3, 6, 12, 24),
-    window: int = 8,
-    dropout: float = 0.0,
-    attention_dropout: float = 0.0,
-    path_dropout: float = 0.2,
+    patch: Count = 4,
+    width: Count = 96,
+    depths: tuple[Count, ...] = (2, 2, 6, 2),
+    heads: tuple[Count, ...] = (3, 6, 12, 24),
+    window: Count = 8,
+    dropout: ShareBelowOne = 0.0,
+    attention_dropout: ShareBelowOne = 0.0,
+    path_dropout: ShareBelowOne = 0.2,
     weights: str = "",
 ) -> SwinV2:
     """SwinV2 with these widths and depths; `path_dropout` grows to this value with depth."""

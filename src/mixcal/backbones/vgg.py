@@ -12,6 +12,7 @@ from mixcal.backbones.between import answered, entered, reached
 from mixcal.backbones.initialization import Initialization, initialize
 from mixcal.backbones.weights import with_weights
 from mixcal.core.activations import Activations, Between
+from mixcal.core.quantities import ShareBelowOne
 
 # The widths of the convolutions of each group; a pooling ends a group.
 GROUPS = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
@@ -55,7 +56,7 @@ def vgg_16(
     *,
     channels: int = 3,
     initialization: Initialization = "glorot",
-    dropout: float = 0.0,
+    dropout: ShareBelowOne = 0.0,
     weights: str = "",
 ) -> VGG:
     """VGG-16-BN; weights begin as in the public code of the mixup-calibration paper's authors."""

@@ -25,6 +25,7 @@ from mixcal.backbones.resnet import TORCHVISION_NAMES, BasicBlock, ResNet
 from mixcal.backbones.weights import with_weights
 from mixcal.core.activations import Activations, Between
 from mixcal.core.errors import BadInput
+from mixcal.core.quantities import Count, PositiveShare, ShareBelowOne
 
 # The names of semilearn's files, and of the many that share their ancestor.
 PUBLISHED_NAMES = (
@@ -142,10 +143,10 @@ def wide_resnet(
     classes: int,
     *,
     channels: int = 3,
-    depth: int = 28,
-    width: int = 2,
+    depth: Count = 28,
+    width: Count = 2,
     wiring: Literal["auto", "semi-supervised", "paper", "post-activation"] = "auto",
-    dropout: float = 0.0,
+    dropout: ShareBelowOne = 0.0,
     weights: str = "",
 ) -> WideResNet | ResNet:
     """WRN-depth-width, for images of 32 × 32 and the like."""
@@ -188,7 +189,7 @@ def wide_resnet(
 
 
 def wide_resnet_37_2(
-    classes: int, *, channels: int = 3, dropout: float = 0.0, weights: str = ""
+    classes: int, *, channels: int = 3, dropout: ShareBelowOne = 0.0, weights: str = ""
 ) -> WideResNet:
     """The public codes' "WRN-37-2" for 96 × 96: WRN-28-2 with a first stride and a fourth group.
 
@@ -209,9 +210,9 @@ def small(
     classes: int,
     *,
     channels: int = 3,
-    stride: int = 1,
-    dropout: float = 0.0,
-    momentum: float = 0.01,
+    stride: Count = 1,
+    dropout: ShareBelowOne = 0.0,
+    momentum: PositiveShare = 0.01,
     weights: str = "",
 ) -> WideResNet:
     """A network for CPUs: WRN-10-2, at half the resolution with `stride = 2`.

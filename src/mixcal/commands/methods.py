@@ -10,7 +10,11 @@ from mixcal.core.errors import BadInput
 def add_options(parser: argparse.ArgumentParser) -> None:
     """As a table or as JSON."""
     parser.add_argument("--json", action="store_true", help="one JSON list with every knob")
-    parser.add_argument("--kind", help="only algorithm, calibrator, backbone or source")
+    parser.add_argument(
+        "--kind",
+        choices=("algorithm", "calibrator", "backbone", "source"),
+        help="only entries of this kind",
+    )
     parser.add_argument("--page", type=Path, help="write everything as a page of documentation")
 
 

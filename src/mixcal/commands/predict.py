@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Unreadable pictures named one by one; the rest is counted.
 MOST_NAMED = 20
 DIGITS = 6
+# What the end of the file's name says.
+FORMATS = {"": "csv", ".csv": "csv", ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
 # Columns where several predictions were averaged.
 UNCERTAINTY = ("entropy", "mutual_information")
 
@@ -81,13 +83,14 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.out is not None and options.out.exists() and not options.overwrite:
         raise BadInput(f"{options.out} exists already; choose another file, or say --overwrite.")
+    form = _format(options)
     files = pictures(paths)
     predictor = predictor_of(options, models)
     averaged = options.mc_dropout is not None or sum(len(members_of(m)) for m in models) > 1
     bad = 0
     with _opened(options.out) as file, count_bar("predicting") as bar:
         answers = watched(predictor.files(files, workers=options.workers), bar.show, len(files))
-        table = Rows(file, predictor.classes, _format(options), averaged)
+        table = Rows(file, predictor.classes, form, averaged)
         for answer in written(answers, table):
             if not answer.error:
                 continue
@@ -197,8 +200,13 @@ def summarized(
 def _format(options: argparse.Namespace) -> str:
     if options.format:
         return str(options.format)
-    named = options.out is not None and options.out.suffix in (".jsonl", ".json", ".ndjson")
-    return "jsonl" if named else "csv"
+    suffix = "" if options.out is None else options.out.suffix
+    if suffix not in FORMATS:
+        raise BadInput(
+            f"{options.out}: {suffix} is no format; end the name with .csv or .jsonl, or say "
+            "--format."
+        )
+    return FORMATS[suffix]
 
 
 @contextmanager

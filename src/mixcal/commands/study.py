@@ -31,6 +31,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.tables:
         return write_tables(EVIDENCE, studies=Path("studies"))
+    if options.processes < 1:
+        raise BadInput(f"--processes is {options.processes}; it must be at least 1.")
     if options.study is None:
         raise BadInput("Name a study (studies/hosts.toml), or give --tables.")
     failed: list[str] = []

@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from mixcal.synthesis.model import Description, GeneratorFolder, save_weights
     from mixcal.synthesis.options import GeneratorMethod, GeneratorRecipe
     from mixcal.synthesis.published_generator import read_published
+    from mixcal.training.disk import write_json
 
     published = read_published(options.pickle)
     data = DataOptions(source=options.source) if options.source else DataOptions()
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     recipe = GeneratorRecipe(method=method).to_toml()
     folder = GeneratorFolder.create(options.into, description, recipe=recipe)
     if images:
-        images.splits.save(folder.splits)
+        write_json(folder.splits, images.splits.record())
     save_weights(folder.weights, dict(published.tensors), images_seen=0)
     count = sum(tensor.numel() for tensor in published.tensors.values())
     print(f"{published.network.name}, {count:,} numbers, {published.classes} classes")

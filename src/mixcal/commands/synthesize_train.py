@@ -139,6 +139,7 @@ def _machine(
     from mixcal.predicting.device import pick_device
     from mixcal.synthesis.model import Description, GeneratorFolder, make_network, put_weights
     from mixcal.synthesis.training import assemble
+    from mixcal.training.disk import write_json
 
     method = recipe.method
     if recipe.running.threads:
@@ -167,7 +168,7 @@ def _machine(
             license=license_,
         )
         GeneratorFolder.create(folder.path, description, recipe=recipe.to_toml())
-        images.splits.save(folder.splits)
+        write_json(folder.splits, images.splits.record())
     elif Splits.load(folder.splits).fingerprint != images.splits.fingerprint:
         raise BadInput(
             f"{folder.path}: the data no longer split as they did when the training began; "

@@ -75,6 +75,8 @@ def print_table(judgement: dict[str, Any], folder: Path, seconds: float) -> None
         judged = judgement["judged"].get(split)
         if judged and (split == "test" or "test" not in judgement["judged"]):
             console.print(numbers_table(split, judged))
+    if not judgement["judged"]:
+        console.print("Nothing was judged: there are neither test nor validation data.")
     for remark in [text for text in judgement["rescaling"].values() if text][:1]:
         console.print(remark, highlight=False)
     budget = judgement["label_budget"]

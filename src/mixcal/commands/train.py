@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,56 +59,67 @@ def run(options: argparse.Namespace) -> int:
     members = asked_for(options)
     if options.resume is not None:
         _check_alone(options)
-        if members:
-            return train_members(Members.opened(options.resume))
-        from mixcal.run import reopen
+        return train_members(Members.opened(options.resume)) if members else _resumed(options)
+    recipe = _recipe(options)
+    if options.dry_run:
+        from mixcal.build import make_network, prepare
 
-        prepared = reopen(options.resume)
-    else:
-        recipe = _recipe(options)
-        if options.dry_run:
-            from mixcal.build import check_names, make_network, prepare
+        plan = prepare(recipe)
+        print_plan(recipe, plan, make_network(recipe.method, plan))
+        return 0
+    from mixcal.run import start
 
-            check_names(recipe.method)
-            plan = prepare(recipe)
-            print_plan(recipe, plan, make_network(recipe.method, plan))
-            return 0
-        from mixcal.run import start
-
-        name = Path(options.recipe or (OWN if options.data else DEFAULT)).stem
-        into = options.into or next_run_folder(name, recipe.method.seed)
-        if members:
-            return train_members(Members.begun(into, recipe, options.members))
-        prepared = start(recipe, into)
-    return trained(prepared)
+    name = Path(options.recipe or (OWN if options.data else DEFAULT)).stem
+    into = options.into or next_run_folder(name, recipe.method.seed)
+    if members:
+        return train_members(Members.begun(into, recipe, options.members))
+    trained(into, partial(start, recipe, into))
+    return 0
 
 
-def trained(prepared: "Run") -> int:
-    """Train to the end, judge, report; 130 if the run was stopped."""
+def _resumed(options: argparse.Namespace) -> int:
+    """Go on with a run; one that is finished is left as it is."""
+    from mixcal.reporting import write_report
+    from mixcal.run import reopen
+    from mixcal.training.folder import RunFolder
+
+    folder = RunFolder.open(options.resume)
+    if not folder.finished():
+        trained(folder.path, partial(reopen, folder.path))
+        return 0
+    print(f"{folder.path} is finished; `mixcal judge {folder.path}` tells its numbers.")
+    if folder.read_json(folder.judgement)["judged"] and not folder.report.is_file():
+        print(f"report: {write_report(folder.path)}")
+    return 0
+
+
+def trained(folder: Path, begin: Callable[[], "Run"]) -> None:
+    """Begin or reopen a run in a folder, train to the end, judge, report."""
     from mixcal.commands.terminal import Bar, print_table
     from mixcal.conclusion import conclude
     from mixcal.reporting import write_report
     from mixcal.run import train_to_end
-    from mixcal.training.interruption import Interrupted
+    from mixcal.training.disk import telling_when_full
+    from mixcal.training.interruption import resumable
 
-    calibrator = prepared.machine.objective.calibrator
-    for remark in (*prepared.prepared.source.remarks, *calibrator.remarks):
-        print(f"mixcal: {remark}", file=sys.stderr)
-    try:
-        with Bar(prepared.machine.rhythm.steps) as progress:
-            seconds = train_to_end(prepared, progress=progress)
-    except Interrupted as stopped:
-        print(f"mixcal: {stopped}", file=sys.stderr)
-        return 130
-    judgement = conclude(prepared.recipe, prepared.prepared, prepared.machine, prepared.folder)
-    report = write_report(prepared.folder.path, prepared.prepared)
-    print_table(judgement, prepared.folder.path, seconds)
-    print(f"report: {report}")
-    return 0
+    with resumable(folder / "recipe.toml"), telling_when_full(folder):
+        run = begin()
+        calibrator = run.machine.objective.calibrator
+        for remark in (*run.prepared.source.remarks, *calibrator.remarks):
+            print(f"mixcal: {remark}", file=sys.stderr)
+        with Bar(run.machine.rhythm.steps) as progress:
+            seconds = train_to_end(run, progress=progress)
+        judgement = conclude(run.recipe, run.prepared, run.machine, run.folder)
+        report = write_report(folder, run.prepared) if judgement["judged"] else None
+    print_table(judgement, folder, seconds)
+    if report is not None:
+        print(f"report: {report}")
 
 
 def _check_alone(options: argparse.Namespace) -> None:
-    if options.recipe or options.settings or options.into or options.data or options.members:
+    """Refuse whatever would change a run that has begun."""
+    given = {name: value for name, value in vars(options).items() if name != "resume"}
+    if any(given.values()):
         raise BadInput("--resume goes on with a run's own recipe; give no other option with it.")
 
 

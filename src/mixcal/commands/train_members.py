@@ -17,6 +17,7 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,21 +102,24 @@ def train_members(members: Members) -> int:
     """Train what is not done yet, then predict and judge all of them as one."""
     from mixcal.commands.train import trained
     from mixcal.run import reopen, start
+    from mixcal.training.interruption import Interrupted, resumable
 
-    for place, seed in enumerate(members.seeds, start=1):
-        folder = members.folder(seed)
-        if (folder / "judgement.json").is_file():
-            continue
-        print(f"member {place} of {len(members.seeds)}: {folder}", file=sys.stderr)
-        begun = (folder / "recipe.toml").is_file()
-        run = reopen(folder) if begun else start(members.of(seed), folder)
-        if status := trained(run):
-            print(
-                f"mixcal: go on with all members by `mixcal train --resume {members.path}`.",
-                file=sys.stderr,
-            )
-            return status
-    judgement = conclude_members(members)
+    try:
+        with resumable(members.path / MEMBERS):
+            for place, seed in enumerate(members.seeds, start=1):
+                folder = members.folder(seed)
+                if (folder / "judgement.json").is_file():
+                    continue
+                print(f"member {place} of {len(members.seeds)}: {folder}", file=sys.stderr)
+                begun = (folder / "recipe.toml").is_file()
+                trained(
+                    folder,
+                    partial(reopen, folder) if begun else partial(start, members.of(seed), folder),
+                )
+            judgement = conclude_members(members)
+    except Interrupted:
+        # Whatever one member says: all of them go on together.
+        raise Interrupted(members.path, done="Stopped") from None
     _show(judgement)
     print(f"ensemble: {members.path}")
     return 0
@@ -158,7 +162,7 @@ def conclude_members(members: Members) -> dict[str, Any]:
             write_atomically(together.rescaled(split, name), after.save)
             judged[split][f"ensemble of {len(members.seeds)}, {name}"] = summarized(after)
     if attempt.rescaler is not None:
-        save_rescaler(attempt.rescaler, together.rescaler(name))
+        write_atomically(together.rescaler(name), partial(save_rescaler, attempt.rescaler))
     first = RunFolder(members.folder(members.seeds[0]))
     judgement = {
         "members": [members.folder(seed).name for seed in members.seeds],

@@ -42,11 +42,15 @@ class Weigh(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm:
-    """A semi-supervised method: pseudo-labels, their weights, and the weight of their loss."""
+    """A semi-supervised method: pseudo-labels, their weights, and the weight of their loss.
+
+    `follow_labeled` is shown the labeled rows' logits after each pass they were in.
+    """
 
     pseudo_label: Callable[[Float[Tensor, "n k"]], Float[Tensor, "n k"]]
     weigh: Weigh
     unlabeled_weight: float = 1.0
+    follow_labeled: Callable[[Float[Tensor, "n k"]], None] | None = None
 
 
 @runtime_checkable

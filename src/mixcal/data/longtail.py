@@ -22,9 +22,18 @@ def long_tailed(
     classes: Sequence[str],
 ) -> list[int]:
     """How many images each class keeps."""
-    if imbalance < 1:
-        raise BadInput(f"method.data.imbalance is {imbalance}; it must be at least 1.")
-    head = head_count or int(np.bincount(labels[labels >= 0], minlength=len(classes)).max())
-    last = len(classes) - 1
+    sizes = np.bincount(labels[labels >= 0], minlength=len(classes))
+    head = head_count or int(sizes.max())
+    shares = [(1 / imbalance) ** (k / (len(classes) - 1)) for k in range(len(classes))]
     # A tiny allowance: 49.999999 means 50.
-    return [int(head * (1 / imbalance) ** (k / last) + 1e-6) for k in range(len(classes))]
+    counts = [int(head * share + 1e-6) for share in shares]
+    lacking = [k for k, count in enumerate(counts) if count > sizes[k]]
+    if lacking:
+        k = lacking[0]
+        most = min(int(size / share) for size, share in zip(sizes, shares, strict=True))
+        raise BadInput(
+            f"method.data.imbalance = {imbalance:g} with a head of {head:,} asks for {counts[k]:,} "
+            f"images of class {classes[k]!r}, which has {sizes[k]:,}; set method.data.head_count "
+            f"to {most:,} or less."
+        )
+    return counts

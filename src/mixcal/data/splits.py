@@ -47,29 +47,35 @@ class Splits:
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes() + b"|")
         return digest.hexdigest()[:16]
 
-    def save(self, path: Path) -> None:
-        """Write as JSON, runs of consecutive positions as [first, last]."""
-        record: dict[str, Any] = {
-            name: _packed(part)
-            for name, part in (
-                ("labeled", self.labeled),
-                ("unlabeled", self.unlabeled),
-                ("validation", self.validation),
-                ("test", self.test),
-            )
+    def record(self) -> dict[str, Any]:
+        """What JSON keeps of it: runs of consecutive positions as [first, last]."""
+        return {
+            "labeled": _packed(self.labeled),
+            "unlabeled": _packed(self.unlabeled),
+            "validation": _packed(self.validation),
+            "test": _packed(self.test),
+            "validation_from": self.validation_from,
+            "hash": self.fingerprint,
         }
-        record |= {"validation_from": self.validation_from, "hash": self.fingerprint}
-        path.write_text(json.dumps(record, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote; a changed file is refused."""
-        record = json.loads(path.read_text())
-        parts = {
-            name: _unpacked(record[name]) for name in ("labeled", "unlabeled", "validation", "test")
-        }
-        splits = cls(**parts, validation_from=record["validation_from"])
-        if splits.fingerprint != record["hash"]:
+        """Read a file of what `record` gave; a changed one is refused."""
+        try:
+            record = json.loads(path.read_text())
+            splits = cls(
+                labeled=_unpacked(record["labeled"]),
+                unlabeled=_unpacked(record["unlabeled"]),
+                validation=_unpacked(record["validation"]),
+                test=_unpacked(record["test"]),
+                validation_from=record["validation_from"],
+            )
+            intact = splits.fingerprint == record["hash"]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadInput(
+                f"{path} cannot be read ({type(error).__name__}: {error}); restore the file."
+            ) from None
+        if not intact:
             raise BadInput(f"{path} does not match its own hash; restore the file.")
         return splits
 
@@ -79,6 +85,11 @@ def split(source: Source, options: DataOptions, *, seed: int) -> Splits:
     seed = seed if options.split_seed is None else options.split_seed
     labels = source.train.labels
     eligible = labels >= 0
+    if options.imbalance != 1 and options.train_limit:
+        raise BadInput(
+            "method.data.imbalance says how many images each class keeps, and train_limit how many "
+            "all of them; give one, and head_count for the size of a long-tailed pool."
+        )
     if options.imbalance != 1:
         counts = long_tailed(labels, options.imbalance, options.head_count, classes=source.classes)
         eligible &= _mask(len(labels), _drawn(labels, eligible, counts, seed, "imbalance", source))

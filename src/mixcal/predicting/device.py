@@ -11,7 +11,8 @@ def pick_device(name: str, *, asked: str = "running.device") -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        # Numbers must come back: on "meta" there are none.
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"{asked} is {name!r}, which is not here ({error}).") from None
     return device

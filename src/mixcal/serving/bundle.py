@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from mixcal.core.errors import BadInput
@@ -54,7 +55,8 @@ class Bundle:
         temporary.mkdir(parents=True)
         try:
             plain = {name: t.detach().cpu().contiguous() for name, t in self.tensors.items()}
-            save_file(plain, temporary / WEIGHTS)
+            # Not `save_file`: it tells of a full disk in words only.
+            (temporary / WEIGHTS).write_bytes(to_bytes(plain))
             if self.rescaler is not None:
                 save_rescaler(self.rescaler, temporary / RESCALER)
             record = {

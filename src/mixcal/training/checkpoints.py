@@ -23,6 +23,10 @@ KEPT = 2
 NAME = re.compile(r"step-(\d{10})\.safetensors")
 
 
+class Damaged(BadInput):
+    """A file of tensors that cannot be read, or is not what was written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Tensors by name and a small record; the record's "step" counts the steps done."""
@@ -48,7 +52,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
     """One safetensors file with a record and a digest of the tensors, atomically."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"record": json.dumps(record), "digest": digest(plain)}
+    # One entry: the library writes several in any order, and equal runs have equal bytes.
+    metadata = {"record": json.dumps({**record, "digest": digest(plain)})}
 
     def write(part: Path) -> None:
         try:
@@ -63,15 +68,19 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
 
 def read_tensors(path: Path) -> Checkpoint:
     """What `write_tensors` wrote; damage of any kind is a BadInput."""
+    if not path.is_file():
+        raise Damaged(f"{path} is not there; restore it.")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
         record = json.loads(metadata["record"])
+        # Older files have it beside the record.
+        stated = record.pop("digest", None) or metadata["digest"]
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise BadInput(f"{path} is damaged ({error}); delete it.") from None
-    if digest(tensors) != metadata.get("digest"):
-        raise BadInput(f"{path} is damaged (its digest does not match); delete it.")
+        raise Damaged(f"{path} is damaged ({error}); delete it.") from None
+    if digest(tensors) != stated:
+        raise Damaged(f"{path} is damaged (its digest does not match); delete it.")
     return Checkpoint(tensors, record)
 
 

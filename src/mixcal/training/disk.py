@@ -18,26 +18,37 @@ class DiskFull(BadInput):
 
 
 @contextmanager
-def telling_when_full(path: Path) -> Iterator[None]:
-    """Turns "no space left" into a sentence that says what to do."""
+def telling_when_full(path: Path | None = None) -> Iterator[None]:
+    """Turns "no space left" into a sentence that says what to do; `path`: what is written."""
     try:
         yield
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
+        where = path or error.filename or "a file"
         raise DiskFull(
-            f"No room to write {path} ({error.strerror}); free some space and go on with "
-            f"`mixcal train --resume {_run_of(path)}`."
+            f"No room to write {where} ({error.strerror}); free some space and {_then(path)}."
         ) from None
 
 
-def _run_of(path: Path) -> Path:
-    return path.parent.parent if path.parent.name in ("checkpoints", "predictions") else path.parent
+def _then(path: Path | None) -> str:
+    """How to go on: with the run the file belongs to, if there is one by now."""
+    for folder in (path, *path.parents) if path is not None else ():
+        if (folder / "generator.json").is_file():
+            return f"go on with `mixcal synthesize train --resume {folder}`"
+        if (folder / "recipe.toml").is_file():
+            return f"go on with `mixcal train --resume {folder}`"
+    return "try again"
+
+
+def unfinished(path: Path) -> Path:
+    """What a file is called until it is whole."""
+    return path.with_name(f".{path.name}.part")
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` make a temporary file, put it on the disk, and give it its name."""
-    temporary = path.with_name(f".{path.name}.part")
+    temporary = unfinished(path)
     with telling_when_full(path):
         try:
             write(temporary)

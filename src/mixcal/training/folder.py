@@ -3,13 +3,14 @@
 import json
 import platform
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from mixcal.core.errors import BadInput
-from mixcal.training.disk import write_json, write_text
+from mixcal.training.disk import unfinished, write_json, write_text
 
 PARTS = ("checkpoints", "predictions", "rescaling")
 REPORTED = ("torch", "numpy", "scipy", "scikit-learn", "pillow", "safetensors")
@@ -23,18 +24,38 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, *, recipe: str) -> "RunFolder":
-        """A new folder; one that exists and holds anything is refused."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        """A new folder; one that exists and holds anything is refused.
+
+        The recipe comes first: with it a run can go on, whatever else is missing.
+        """
+        folder = cls(path)
+        if path.exists() and (
+            not path.is_dir() or set(path.iterdir()) - {unfinished(folder.recipe)}
+        ):
             raise BadInput(
                 f"{path} exists already; choose another folder with --into, "
                 f"or go on with `mixcal train --resume {path}`."
             )
-        for part in PARTS:
-            (path / part).mkdir(parents=True, exist_ok=True)
-        folder = cls(path)
-        write_text(folder.recipe, recipe)
-        write_json(path / "environment.json", environment())
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            write_text(folder.recipe, recipe)
+        except OSError as error:
+            raise BadInput(
+                f"{path} cannot be made ({error.strerror}); choose another folder with --into."
+            ) from None
         return folder
+
+    def equip(self, *, splits: Mapping[str, Any], network: Mapping[str, Any]) -> None:
+        """Whatever is still missing of a folder that has its recipe."""
+        for part in PARTS:
+            (self.path / part).mkdir(exist_ok=True)
+        for path, record in (
+            (self.path / "environment.json", environment),
+            (self.splits, lambda: splits),
+            (self.network, lambda: network),
+        ):
+            if not path.is_file():
+                write_json(path, record())
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
@@ -83,6 +104,11 @@ class RunFolder:
         """The numbers."""
         return self.path / "judgement.json"
 
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.path / "report.html"
+
     def predictions(self, split: str, weights: str = "averaged") -> Path:
         """The predictions on one split."""
         name = split if weights == "averaged" else f"{split}-{weights}"
@@ -96,6 +122,10 @@ class RunFolder:
     def rescaled(self, split: str, name: str, weights: str = "averaged") -> Path:
         """The predictions on one split after rescaling."""
         return self.predictions(split, name if weights == "averaged" else f"{weights}-{name}")
+
+    def has_checkpoint(self) -> bool:
+        """Whether the run has come to a first checkpoint, readable or not."""
+        return any(self.checkpoints.glob("step-*"))
 
     def finished(self) -> bool:
         """Whether the run came to its end."""

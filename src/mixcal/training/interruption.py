@@ -12,10 +12,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(Exception):
-    """The run was asked to stop and has been saved."""
+    """The run was asked to stop and can go on; `done` says what has happened to it."""
 
-    def __init__(self, folder: Path, command: str = "mixcal train --resume") -> None:
-        super().__init__(f"Stopped and saved; go on with `{command} {folder}`.")
+    def __init__(
+        self,
+        folder: Path,
+        command: str = "mixcal train --resume",
+        *,
+        done: str = "Stopped and saved",
+    ) -> None:
+        super().__init__(f"{done}; go on with `{command} {folder}`.")
 
 
 @dataclass(slots=True)
@@ -49,3 +55,27 @@ def listening() -> Iterator[StopRequest]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+@contextmanager
+def resumable(begun: Path) -> Iterator[None]:
+    """Within it Ctrl-C and SIGTERM end in a sentence that says how to go on.
+
+    `begun` is the file with which the folder it lies in can be resumed; before it is there, there
+    is nothing to go on with, and the interruption stays what it is.
+    """
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    listens = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, ask) if listens else None
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not begun.is_file():
+            raise
+        raise Interrupted(begun.parent, done="Stopped") from None
+    finally:
+        if listens:
+            signal.signal(signal.SIGTERM, before)

@@ -10,20 +10,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mixcal.core.errors import BadInput
+from mixcal.training.disk import telling_when_full
+
 
 class Log:
     """Appends to `log.jsonl`; numbers only, no clock, so that a resumed run's log is identical."""
 
     def __init__(self, path: Path, *, keep: int = 0) -> None:
         """`keep`: bytes to keep of a log that is being continued; the rest was never certified."""
+        there = path.stat().st_size if path.exists() else 0
+        if there < keep:
+            raise BadInput(
+                f"{path} has {there:,} bytes, and had {keep:,} when the last checkpoint was "
+                "written; restore the file, or train the run anew."
+            )
+        self._path = path
         self._file = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115 closed by close()
         self._file.truncate(keep)
         self._file.seek(keep)
 
     def write(self, record: Mapping[str, Any]) -> None:
         """One line, on disk at once as far as the operating system goes."""
-        self._file.write(json.dumps(rounded(record)).encode() + b"\n")
-        self._file.flush()
+        with telling_when_full(self._path):
+            self._file.write(json.dumps(rounded(record)).encode() + b"\n")
+            self._file.flush()
 
     @property
     def size(self) -> int:
@@ -32,11 +43,13 @@ class Log:
 
     def sync(self) -> None:
         """Have the operating system put all lines on the disk."""
-        os.fsync(self._file.fileno())
+        with telling_when_full(self._path):
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """No more lines."""
-        self._file.close()
+        with telling_when_full(self._path):
+            self._file.close()
 
 
 def rounded(value: Any) -> Any:

@@ -44,7 +44,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rhythm:
-    """How often things happen, in steps; 0: never."""
+    """How often things happen, in steps; 0: never. There always is a checkpoint at the end."""
 
     steps: int
     epoch_steps: int
@@ -139,10 +139,14 @@ def train(
             progress.show(state.step, means, images / (time.perf_counter() - began))
             began, images = time.perf_counter(), 0
         if machine.watched and _due(state.step, rhythm.evaluate_every, rhythm.steps):
+            _check(machine, watch)
+            watch.check_weights(network, state.step)
             _evaluate(machine, folder, state, log, tracker)
             began, images = time.perf_counter(), 0
-        if _due(state.step, rhythm.checkpoint_every, rhythm.steps) or stop.requested:
+        last = state.step == rhythm.steps
+        if last or _due(state.step, rhythm.checkpoint_every, rhythm.steps) or stop.requested:
             _check(machine, watch)
+            watch.check_weights(network, state.step)
             save(machine, folder, state, log)
         if stop.requested and state.step < rhythm.steps:
             raise Interrupted(folder.path)

@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mixcal.core.errors import BadInput
 
 NEVER = 2**62
+REMEDY = (
+    "lower method.optimizer.learning_rate, set method.optimizer.clip_norm, or try "
+    'method.precision = "float32". No checkpoint was written since.'
+)
 
 
 class NonFinite(BadInput):
@@ -34,8 +38,11 @@ class FiniteWatch:
         found = {name: int(first) for name, first in self._first.items() if int(first) < NEVER}
         if found:
             name = min(found, key=lambda key: found[key])
-            raise NonFinite(
-                f"The loss {name!r} was not finite at step {found[name]}; lower "
-                "method.optimizer.learning_rate, set method.optimizer.clip_norm, or try "
-                'method.precision = "float32". The last checkpoint is of before.'
-            )
+            raise NonFinite(f"The loss {name!r} was not finite at step {found[name]}; {REMEDY}")
+
+    def check_weights(self, network: nn.Module, step: int) -> None:
+        """Stop if the network holds a number that is not finite; asks the device once."""
+        state = network.state_dict().values()
+        finite = [tensor.isfinite().all() for tensor in state if tensor.is_floating_point()]
+        if not bool(torch.stack(finite).all()):
+            raise NonFinite(f"The weights are not finite after step {step}; {REMEDY}")

@@ -48,10 +48,14 @@ def test_plain_names_and_a_second_file_of_tests(tmp_path: Path) -> None:
     [
         ({"train_labels": np.array([0, 1, 1, 0, -1, 3])}, "class '2' has no labeled training"),
         (
+            {"train_labels": np.array([0, 1, 1, 0, -1, 10**9])},
+            "labels up to 1,000,000,000, but class '2' .* name them in `classes`",
+        ),
+        (
             {"classes": np.array(["cat", "dog"]), "train_labels": LABELS + 1},
             "outside the 2 classes",
         ),
-        ({"train_labels": LABELS - 1}, "label -2 .* outside the"),
+        ({"train_labels": LABELS - 1}, "label -2 is no class; labels are 0, 1"),
         ({"train_labels": LABELS[:5]}, r"6 images and labels of shape \(5,\)"),
         ({"train_labels": LABELS.astype(float)}, "labels are float64"),
         ({"train_images": IMAGES / 255}, "images are float64; give whole numbers"),

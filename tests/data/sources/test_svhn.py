@@ -33,7 +33,7 @@ def test_images_labels_and_the_extra_part(tmp_path: Path) -> None:
     assert source.train.labels.tolist() == [1, 0, 3, 9]
     assert source.test.labels.tolist() == [0, 2]
     assert not source.flips
-    with pytest.raises(BadInput, match=r"extra_32x32\.mat"):
+    with pytest.raises(BadInput, match=r"extra_32x32\.mat\); get them with .* --variant extra"):
         read_svhn(options("svhn", variant="extra"), reading(tmp_path))
     write(tmp_path / "svhn", "extra", slice(6, 9))
     wide = options("svhn", variant="extra+svhn-benchmark-statistics")

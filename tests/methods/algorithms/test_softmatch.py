@@ -90,3 +90,29 @@ def test_one_row_has_no_variance_and_moves_none() -> None:
     algorithm = softmatch(FACTS)
     algorithm.weigh(logits_with([0.9]), torch.arange(1))
     assert algorithm.weigh.variance.item() == 1
+
+
+def test_the_labeled_target_by_hand() -> None:
+    algorithm = softmatch(FACTS, target="labeled", momentum=0.9)
+    algorithm.follow_labeled(torch.tensor([[0.8, 0.1, 0.1], [0.4, 0.5, 0.1]]).log())
+    # 0.9 · 1/3 + 0.1 · the mean (0.6, 0.3, 0.1).
+    assert algorithm.weigh.target.tolist() == pytest.approx([0.36, 0.33, 0.31], abs=1e-6)
+    algorithm.weigh.started.fill_(True)
+    algorithm.weigh.prediction.copy_(torch.tensor([0.5, 0.3, 0.2]))
+    algorithm.weigh.momentum = 1.0
+    aligned = algorithm.weigh._aligned(torch.tensor([[0.6, 0.3, 0.1]]))
+    # 0.432, 0.33 and 0.155 over their sum.
+    assert aligned[0].tolist() == pytest.approx([0.471101, 0.359869, 0.169029], abs=1e-5)
+
+
+def test_only_the_labeled_target_is_memory() -> None:
+    assert "target" not in softmatch(FACTS).weigh.state_dict()
+    assert softmatch(FACTS).follow_labeled is None
+    assert "target" in softmatch(FACTS, target="labeled").weigh.state_dict()
+    assert softmatch(FACTS, target="labeled", align=False).follow_labeled is None
+
+
+def test_soft_pseudo_targets_are_the_unaligned_prediction() -> None:
+    logits = torch.tensor([[1.0, 0.9, 0.0]])
+    made = softmatch(FACTS, pseudo_targets="soft").pseudo_label(logits)
+    assert torch.equal(made, logits.softmax(1))

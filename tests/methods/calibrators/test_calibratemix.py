@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from mixcal.catalog import make
 from mixcal.core.errors import BadInput
 from mixcal.core.protocols import combine
 from mixcal.core.step import Passes, StepOutput
@@ -247,8 +248,8 @@ def test_the_mixed_loss_is_the_mean_over_all_mixed_rows() -> None:
 )
 def test_numbers_that_mean_nothing_are_refused(knobs: dict[str, float]) -> None:
     ((name, _),) = knobs.items()
-    with pytest.raises(BadInput, match=rf"calibratemix: {name} is .*\.$"):
-        calibratemix(toy_facts(), **knobs)
+    with pytest.raises(BadInput, match=rf"calibratemix'?: {name} is .*\.$"):
+        make("calibrator", "calibratemix", knobs, toy_facts())
 
 
 def test_a_kind_without_pairs_costs_nothing_and_leaves_the_other_its_mean() -> None:

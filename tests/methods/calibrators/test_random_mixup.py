@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from mixcal.catalog import make
 from mixcal.core.errors import BadInput
 from mixcal.core.protocols import combine
 from mixcal.core.step import Passes, StepOutput
@@ -66,8 +67,8 @@ def test_hidden_labels_that_nobody_knows_are_not_called_right() -> None:
 
 @pytest.mark.parametrize("knobs", [{"gamma": 2.0}, {"warmup_fraction": 2.0}, {"warmup_steps": -1}])
 def test_numbers_that_mean_nothing_are_refused(knobs: dict[str, float]) -> None:
-    with pytest.raises(BadInput, match="random-mixup: "):
-        random_mixup(toy_facts(), **knobs)
+    with pytest.raises(BadInput, match=r"random-mixup': .* must be"):
+        make("calibrator", "random-mixup", knobs, toy_facts())
 
 
 def test_one_way_to_say_the_warm_up() -> None:

@@ -1,6 +1,7 @@
 """The semi-supervised step against the same step written out by hand, in both weak-branch modes."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,8 +11,10 @@ from mixcal.core.errors import BadInput
 from mixcal.core.protocols import Calibrator
 from mixcal.core.rows import Batch
 from mixcal.methods.algorithms.fixmatch import fixmatch
+from mixcal.methods.algorithms.softmatch import softmatch
+from mixcal.methods.calibrators.mixup import mixup
 from mixcal.methods.objectives.semi_supervised import SemiSupervised
-from tests.support.toy import toy_batch, toy_clock, toy_facts, toy_network
+from tests.support.toy import CLASSES, toy_batch, toy_clock, toy_facts, toy_network
 
 
 def by_hand(network, batch: Batch, *, joint: bool, threshold: float) -> torch.Tensor:
@@ -97,3 +100,46 @@ def test_its_memory_is_in_one_state_dict() -> None:
     again.load_state_dict(objective.state_dict())
     assert torch.equal(again.algorithm.weigh.last, objective.algorithm.weigh.last)
     assert set(objective.state_dict()) == {"memory.weigh.last", "memory.weigh.counts"}
+
+
+@pytest.mark.parametrize("weak_branch", ["joint", "separate"])
+def test_an_algorithm_follows_the_labeled_rows_of_the_step_or_of_those_before(
+    weak_branch: str,
+) -> None:
+    batch, network = toy_batch(), toy_network()
+    algorithm = softmatch(toy_facts(), target="labeled", momentum=0.5)
+    events: list[str] = []
+
+    def following(logits: torch.Tensor) -> None:
+        events.append("labeled")
+        assert len(logits) == len(batch.labeled)
+        assert not logits.requires_grad
+        algorithm.follow_labeled(logits)
+
+    algorithm.weigh.register_forward_pre_hook(lambda *_: events.append("weigh"))
+    objective = SemiSupervised(
+        replace(algorithm, follow_labeled=following), Calibrator(), weak_branch=weak_branch
+    )
+    objective(network, batch, toy_clock())
+    assert events == (["labeled", "weigh"] if weak_branch == "joint" else ["weigh", "labeled"])
+    assert not torch.allclose(algorithm.weigh.target, torch.full((CLASSES,), 1 / CLASSES))
+
+
+def test_who_follows_labeled_rows_needs_them_unmixed() -> None:
+    algorithm = softmatch(toy_facts(), target="labeled")
+    with pytest.raises(BadInput, match=r'drop the mixer, or take target = "uniform"'):
+        SemiSupervised(algorithm, mixup(toy_facts()))
+
+
+def test_soft_pseudo_targets_enter_the_loss_as_they_are() -> None:
+    batch, network = toy_batch(), toy_network()
+    algorithm = fixmatch(toy_facts(), threshold=0.0, pseudo_targets="soft")
+    twin = copy.deepcopy(network)
+    ours = SemiSupervised(algorithm, Calibrator(), weak_branch="separate")
+    outcome = ours(network, batch, toy_clock())
+    with torch.no_grad():
+        seen = twin(batch.unlabeled.weak.inputs).logits.softmax(1)
+    rows = torch.cat([batch.labeled.inputs, batch.unlabeled.strong.inputs])
+    logits = twin(rows).logits[len(batch.labeled) :]
+    expected = F.cross_entropy(logits, seen)
+    assert outcome.losses["unlabeled"].item() == pytest.approx(expected.item(), abs=1e-6)

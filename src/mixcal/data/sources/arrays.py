@@ -33,21 +33,39 @@ def source_from_arrays(
     image whose label is −1 is unlabeled. Arrays are not copied where they need not be.
     """
     train = image_pool(images, labels, where=f"{name}, training data")
-    count = len(classes) or int(train.labels.max(initial=UNLABELED)) + 1
-    names = tuple(str(entry) for entry in classes) or tuple(str(k) for k in range(count))
+    names = tuple(str(entry) for entry in classes) or counted(train.labels, where=name)
     check_classes(names, train, where=name)
+    test = _part(test_images, test_labels, train, names, f"{name}, test data")
     return Source(
         name=name,
         classes=names,
         train=train,
-        test=_part(test_images, test_labels, train, names, f"{name}, test data"),
+        test=test,
         validation=_part(
             validation_images, validation_labels, train, names, f"{name}, validation data"
         ),
         flips=flips,
         own=True,
-        remarks=(NO_TEST,) if test_images is None else (),
+        remarks=(NO_TEST,) if test is None else (),
     )
+
+
+def counted(labels: Int[np.ndarray, " n"], *, where: str) -> tuple[str, ...]:
+    """Class names for labels that have none: 0, 1, 2 …, each of which must occur."""
+    given = np.unique(labels[labels != UNLABELED])
+    if len(given) and given[0] < 0:
+        raise BadInput(
+            f"{where}, training data: label {given[0]} is no class; labels are 0, 1, 2 …, or -1 "
+            "for none."
+        )
+    gaps = np.flatnonzero(given != np.arange(len(given)))
+    if len(gaps):
+        raise BadInput(
+            f"{where}: there are labels up to {given[-1]:,}, but class '{gaps[0]}' has no labeled "
+            "training image; label some, or number the classes 0, 1, 2 … and name them in "
+            "`classes`."
+        )
+    return tuple(str(k) for k in range(len(given)))
 
 
 def image_pool(
@@ -113,6 +131,8 @@ def _part(
     if images is None or labels is None:
         if images is not None or labels is not None:
             raise BadInput(f"{where}: give images and labels, both or neither.")
+        return None
+    if not len(images) and not len(labels):
         return None
     pool = image_pool(images, labels, where=where)
     check_labels(pool.labels, classes, where=where, unlabeled=False)

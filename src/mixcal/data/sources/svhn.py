@@ -51,6 +51,12 @@ def _part(
     part: str, reading: Reading
 ) -> tuple[UInt8[np.ndarray, "n h w 3"], Int[np.ndarray, " n"]]:
     path = first_there(places(NAME, reading), [f"{part}_32x32.mat"])
+    if path is None and part == "extra":
+        raise BadInput(
+            f"The extra images of {NAME} are not in {reading.folder} (looked for "
+            f"{NAME}/extra_32x32.mat); get them with `mixcal data fetch {NAME} --variant extra`, "
+            'or leave out method.data.variant = "extra".'
+        )
     if path is None:
         raise missing(NAME, reading, f"{NAME}/{part}_32x32.mat")
     return read_digits(path)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mixcal.data.options import ViewOptions
 from mixcal.data.preprocessing import Preprocessing
-from mixcal.data.views.cutout import CUTOUT_COLUMNS, cutout
+from mixcal.data.views.cutout import CUTOUT_COLUMNS, Center, cutout
 from mixcal.data.views.randaugment import PRESETS, RandAugment
 from mixcal.data.views.resize import RESIZED_COLUMNS, mirror, random_boxes, resize
 from mixcal.data.views.shift import SHIFT_COLUMNS, Border, flip_and_shift
@@ -67,6 +67,7 @@ class ImageView:
     operations_first: bool = False
     cutout: float = 0.0
     cutout_fixed: bool = False
+    cutout_center: Center = "anywhere"
 
     @property
     def columns(self) -> int:
@@ -86,7 +87,9 @@ class ImageView:
             if not self.operations_first:
                 raw = self.operations(raw, rest[:, : self.operations.columns])
             fate = rest[:, self.operations.columns :]
-            raw = cutout(raw, fate, largest=self.cutout, fixed=self.cutout_fixed)
+            raw = cutout(
+                raw, fate, largest=self.cutout, fixed=self.cutout_fixed, center=self.cutout_center
+            )
         return self.preprocessing.normalized(raw)
 
 
@@ -136,6 +139,7 @@ def image_views(options: ViewOptions, preprocessing: Preprocessing, *, flips: bo
         operations_first=options.operations == "before",
         cutout=0.5 if options.cutout is None else options.cutout,
         cutout_fixed=options.strong == "fixmatch",
+        cutout_center=options.cutout_center,
     )
     plain = ImageView(preprocessing=preprocessing)
     return ViewSet(labeled=weak, weak=weak, strong=strong, plain=plain)

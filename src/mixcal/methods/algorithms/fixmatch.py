@@ -4,7 +4,8 @@
 
 The mean runs over all unlabeled rows of the batch, kept or not. As in the paper. Public codes
 carry a temperature for p that has no effect on hard labels; `temperature` applies it before the
-threshold, as one of them does (1: off).
+threshold, as one of them does (1: off). `pseudo_targets = "soft"` is their other reading: the weak
+view's distribution in place of its argmax, at temperature 1 whatever the threshold's is.
 """
 
 from jaxtyping import Float, Int
@@ -12,7 +13,8 @@ from torch import Tensor, nn
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Algorithm
-from mixcal.methods.algorithms.pseudo_labels import capped, hard_labels
+from mixcal.core.quantities import Positive, Share, ShareBelowOne, Size
+from mixcal.methods.algorithms.pseudo_labels import PSEUDO_TARGETS, PseudoTargets, capped
 
 
 class FixedThreshold(nn.Module):
@@ -33,15 +35,16 @@ class FixedThreshold(nn.Module):
 def fixmatch(
     facts: DataFacts,
     *,
-    threshold: float = 0.95,
-    threshold_cap: float = 0.0,
-    temperature: float = 1.0,
-    unlabeled_weight: float = 1.0,
+    threshold: Share = 0.95,
+    threshold_cap: ShareBelowOne = 0.0,
+    temperature: Positive = 1.0,
+    pseudo_targets: PseudoTargets = "hard",
+    unlabeled_weight: Size = 1.0,
 ) -> Algorithm:
     """FixMatch. `threshold_cap`: the ε of a label smoothing that the threshold is scaled to."""
     threshold = capped(threshold, threshold_cap, facts.classes)
     return Algorithm(
-        pseudo_label=hard_labels,
+        pseudo_label=PSEUDO_TARGETS[pseudo_targets],
         weigh=FixedThreshold(threshold, temperature),
         unlabeled_weight=unlabeled_weight,
     )

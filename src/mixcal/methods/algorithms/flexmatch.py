@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Algorithm
-from mixcal.methods.algorithms.pseudo_labels import capped, hard_labels
+from mixcal.core.quantities import Share, ShareBelowOne, Size
+from mixcal.methods.algorithms.pseudo_labels import PSEUDO_TARGETS, PseudoTargets, capped
 
 NEVER = -1
 Mapping = Literal["convex", "linear"]
@@ -79,11 +80,12 @@ class ClassThresholds(nn.Module):
 def flexmatch(
     facts: DataFacts,
     *,
-    threshold: float = 0.95,
-    threshold_cap: float = 0.0,
+    threshold: Share = 0.95,
+    threshold_cap: ShareBelowOne = 0.0,
     threshold_warmup: bool = True,
     mapping: Mapping = "convex",
-    unlabeled_weight: float = 1.0,
+    pseudo_targets: PseudoTargets = "hard",
+    unlabeled_weight: Size = 1.0,
 ) -> Algorithm:
     """FlexMatch. `threshold_cap`: the ε of a label smoothing that the threshold is scaled to."""
     weigh = ClassThresholds(
@@ -93,4 +95,6 @@ def flexmatch(
         warmup=threshold_warmup,
         mapping=mapping,
     )
-    return Algorithm(pseudo_label=hard_labels, weigh=weigh, unlabeled_weight=unlabeled_weight)
+    return Algorithm(
+        pseudo_label=PSEUDO_TARGETS[pseudo_targets], weigh=weigh, unlabeled_weight=unlabeled_weight
+    )

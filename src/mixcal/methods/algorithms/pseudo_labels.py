@@ -1,5 +1,7 @@
 """Pseudo-labels: from weak logits to targets."""
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -14,6 +16,10 @@ def hard_labels(logits: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
 def soft_labels(logits: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
     """The predicted distribution itself."""
     return logits.softmax(1)
+
+
+PseudoTargets = Literal["hard", "soft"]
+PSEUDO_TARGETS = {"hard": hard_labels, "soft": soft_labels}
 
 
 def capped(threshold: float, epsilon: float, classes: int) -> float:

@@ -27,6 +27,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator
+from mixcal.core.quantities import Count, Size
 from mixcal.core.step import StepOutput
 from mixcal.methods.calibrators.placement import Placement, needs_mixed_rows, sides, streams_of
 from mixcal.methods.dynamics.chance import ChanceWatch
@@ -73,14 +74,14 @@ class ConfidenceGap(nn.Module):
 def arc(
     facts: DataFacts,
     *,
-    weight: float = 1.0,
+    weight: Size = 1.0,
     variant: Version = "V1",
-    bins: int | Sequence[int] = 1,
+    bins: Count | Sequence[Count] = 1,
     bin_weight: BinWeight = "uniform",
     placement: Placement = "x1x2",
     joint_forward: bool = False,
     guard: Guard = "warn",
-    guard_epochs: int = 5,
+    guard_epochs: Count = 5,
 ) -> Calibrator:
     """The penalty as a term; `weight` is β."""
     if weight == 0:

@@ -11,6 +11,7 @@ As in the paper, but geometric operations take the nearest pixel.
 """
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
 
@@ -18,6 +19,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator, Joins
+from mixcal.core.quantities import Amount, Count, Positive, Range, Size
 from mixcal.core.step import Mixed, StepOutput
 from mixcal.data.preprocessing import Preprocessing
 from mixcal.data.views.augmix import Chains
@@ -77,11 +79,11 @@ class Consistency:
 def augmix(
     facts: DataFacts,
     *,
-    weight: float = 12.0,
-    severity: float = 3.0,
-    width: int = 3,
-    depth: int = 0,
-    alpha: float = 1.0,
+    weight: Size = 12.0,
+    severity: Annotated[float, Range(0, 10, above=True)] = 3.0,
+    width: Count = 3,
+    depth: Amount = 0,
+    alpha: Positive = 1.0,
     joint_forward: bool = True,
 ) -> Calibrator:
     """Augmented copies beside the labeled rows, or in a pass of their own."""

@@ -16,6 +16,7 @@ import torch
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Part
+from mixcal.core.quantities import Size
 from mixcal.methods.losses.prior_adjusted import prior_adjusted_cross_entropy
 
 WHERE_THE_PRIOR_IS_KNOWN: tuple[Part, ...] = ("labeled", "mixed")
@@ -24,7 +25,7 @@ WHERE_THE_PRIOR_IS_KNOWN: tuple[Part, ...] = ("labeled", "mixed")
 def bayias(
     facts: DataFacts,
     *,
-    strength: float = 1.0,
+    strength: Size = 1.0,
     parts: Sequence[Part] = WHERE_THE_PRIOR_IS_KNOWN,
 ) -> Calibrator:
     """The adjusted cross-entropy on the given parts; strength 0 is the plain one."""

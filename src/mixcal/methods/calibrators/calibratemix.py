@@ -24,6 +24,7 @@ from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator, Criterion, Joins, Part
+from mixcal.core.quantities import Amount, Share, Size
 from mixcal.core.rows import Rows, join
 from mixcal.core.step import Mixed, StepOutput
 from mixcal.methods.calibrators.calibratemix_options import (
@@ -130,25 +131,25 @@ def calibratemix(
     passes: Literal["once", "twice"] | None = None,
     mix_loss: Literal["cross-entropy", "binary"] | None = None,
     mix_mean: Literal["all", "each"] | None = None,
-    mix_weight: float = 1.0,
-    warmup_steps: int | None = None,
-    warmup_fraction: float | None = None,
+    mix_weight: Size = 1.0,
+    warmup_steps: Amount | None = None,
+    warmup_fraction: Share | None = None,
     pseudo_margins_in_warmup: bool | None = None,
-    k: float | None = None,
+    k: Size | None = None,
     dissimilarity: Dissimilarity | None = None,
     space: Space | None = None,
     split: Literal["rank", "median"] | None = None,
     median: Literal["batch", "pool"] | None = None,
-    alpha: float | None = None,
-    gamma: float | None = None,
+    alpha: Size | None = None,
+    gamma: Share | None = None,
     draw: Draw | None = None,
     anchor: Literal["none", "labeled"] | None = None,
     pairs: Pairs | None = None,
     pseudo_targets: Literal["hard", "soft"] | None = None,
     weight_by_host: bool | None = None,
     average: Average | None = None,
-    delta: float | None = None,
-    rate: float | None = None,
+    delta: Share | None = None,
+    rate: Share | None = None,
     first_visit: Literal[0, 1] | None = None,
     store: Kind = "device",
     precision: Precision = "float32",

@@ -16,14 +16,15 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.core.quantities import Size
 from mixcal.methods.losses.pairwise_constraints import pairwise_constraints
 
 
 def cpc(
     facts: DataFacts,
     *,
-    discrimination_weight: float = 0.1,
-    exclusion_weight: float = 1.0,
+    discrimination_weight: Size = 0.1,
+    exclusion_weight: Size = 1.0,
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """Cross-entropy plus both constraints, on the given parts."""

@@ -18,6 +18,7 @@ from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator
+from mixcal.core.quantities import Size
 from mixcal.core.step import StepOutput
 from mixcal.methods.losses.correctness_ranking import correctness_share, ranking_losses
 from mixcal.methods.losses.truth import confidences
@@ -55,7 +56,7 @@ def needs_unmixed_rows(whole: Calibrator) -> None:
         )
 
 
-def crl(facts: DataFacts, *, weight: float = 1.0) -> Calibrator:
+def crl(facts: DataFacts, *, weight: Size = 1.0) -> Calibrator:
     """The ranking loss beside the labeled rows' own."""
     if weight == 0:
         return Calibrator()

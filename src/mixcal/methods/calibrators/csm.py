@@ -22,7 +22,7 @@ The mixed images have a pass of their own after the main one, or share it (`join
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float32, Int
@@ -32,6 +32,7 @@ from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator, Criterion
+from mixcal.core.quantities import Amount, Positive, Range, Size
 from mixcal.core.step import StepOutput
 from mixcal.data.mixed_images import (
     N1,
@@ -75,24 +76,22 @@ def csm(
     facts: DataFacts,
     *,
     images: str = "",
-    n_aug: int = 2,
+    n_aug: Annotated[int, Range(1, 3)] = 2,
     n1: N1 = "interior",
     pairing: Pairing = "class_matched",
     labels: Labels = "annotation",
-    s: float | None = None,
+    s: Positive | None = None,
     loss: Loss = "l2",
-    gamma: float = 3.0,
+    gamma: Size = 3.0,
     class_reduction: Literal["mean", "sum"] = "mean",
     aug_reduction: Literal["mean", "per_dataset_sample"] = "mean",
-    weight: float = 1.0,
+    weight: Size = 1.0,
     joint_forward: bool = False,
-    sets: int = 0,
+    sets: Amount = 0,
 ) -> Calibrator:
     """Mixed images beside the labeled ones. `images`: a store's folder, or an .npz."""
     if weight == 0:
         return Calibrator()
-    if not 1 <= n_aug <= 3:
-        raise BadInput(f"csm: n_aug is {n_aug}; it is 1, 2 or 3.")
     if not images:
         raise BadInput(
             "csm needs images: make a store with `mixcal synthesize`, and name its folder, or an "
@@ -200,8 +199,6 @@ def _annotated(
             raise BadInput(
                 f"{store.path} is annotated by the direct rule, which has no s; leave s out."
             )
-        if s <= 0:
-            raise BadInput(f"csm: s is {s}; it must be above 0.")
         shares = projected_weights(annotation.projections[done], scale=s)
     targets = annotation.targets
     return np.asarray(shares), targets[done] if whole and targets is not None else None

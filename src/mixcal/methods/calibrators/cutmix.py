@@ -19,6 +19,7 @@ from torch import Tensor
 from mixcal.core.clock import Clock
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Joins
+from mixcal.core.quantities import Share, Size
 from mixcal.core.rows import Rows
 from mixcal.core.step import Mixed, StepOutput
 from mixcal.methods.mixing.coefficients import beta_draws
@@ -91,7 +92,7 @@ class CutMixer:
         )
 
 
-def cutmix(facts: DataFacts, *, alpha: float = 1.0, probability: float = 0.5) -> Calibrator:
+def cutmix(facts: DataFacts, *, alpha: Size = 1.0, probability: Share = 0.5) -> Calibrator:
     """Pasted rows in place of the labeled ones; at other steps the labeled rows as they are."""
     images_only(facts, "CutMix")
     return Calibrator(mixer=CutMixer(alpha=alpha, probability=probability))

@@ -12,11 +12,12 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.core.quantities import Size
 from mixcal.methods.losses.dual_focal import dual_focal as dual_focal_loss
 
 
 def dual_focal(
-    facts: DataFacts, *, gamma: float = 5.0, parts: Sequence[Part] = EVERYWHERE
+    facts: DataFacts, *, gamma: Size = 5.0, parts: Sequence[Part] = EVERYWHERE
 ) -> Calibrator:
     """The loss on the given parts."""
     return Calibrator(criteria=dict.fromkeys(parts, partial(dual_focal_loss, gamma=gamma)))

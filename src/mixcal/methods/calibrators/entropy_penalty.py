@@ -14,6 +14,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.core.quantities import Size
 from mixcal.methods.losses.entropy_penalty import EntropyReduction
 from mixcal.methods.losses.entropy_penalty import entropy_penalty as penalized_cross_entropy
 
@@ -21,7 +22,7 @@ from mixcal.methods.losses.entropy_penalty import entropy_penalty as penalized_c
 def entropy_penalty(
     facts: DataFacts,
     *,
-    beta: float = 0.1,
+    beta: Size = 0.1,
     entropy_reduction: EntropyReduction = "sum",
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:

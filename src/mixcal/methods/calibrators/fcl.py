@@ -12,14 +12,15 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.core.quantities import Size
 from mixcal.methods.losses.focal_calibration import focal_calibration
 
 
 def fcl(
     facts: DataFacts,
     *,
-    gamma: float = 3.0,
-    weight: float = 0.5,
+    gamma: Size = 3.0,
+    weight: Size = 0.5,
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """Focal loss plus the weighted Brier score, on the given parts."""

@@ -12,6 +12,7 @@ import torch
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.core.quantities import Size
 from mixcal.methods.mixing.coefficients import mixing_weights
 from mixcal.methods.mixing.pairs import (
     PARTNERS,
@@ -25,7 +26,7 @@ from mixcal.methods.mixing.pairs import (
 
 
 def feature_only_mixup(
-    facts: DataFacts, *, alpha: float = 0.4, pairing: Pairing = "permute"
+    facts: DataFacts, *, alpha: Size = 0.4, pairing: Pairing = "permute"
 ) -> Calibrator:
     """Mixed rows with the label of the nearer member, in place of the labeled ones."""
 

@@ -21,6 +21,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Criterion, Part
+from mixcal.core.quantities import Amount, Size
 from mixcal.methods.losses.focal import focal as focal_loss
 from mixcal.methods.losses.focal import focal_sample_dependent, scheduled_gamma
 
@@ -31,10 +32,10 @@ def focal(
     facts: DataFacts,
     *,
     variant: Variant = "constant",
-    gamma: float = 3.0,
-    gamma_low: float = 5.0,
-    gammas: Sequence[float] = (5.0, 3.0, 1.0),
-    epochs: Sequence[int] = (0, 100, 250),
+    gamma: Size = 3.0,
+    gamma_low: Size = 5.0,
+    gammas: Sequence[Size] = (5.0, 3.0, 1.0),
+    epochs: Sequence[Amount] = (0, 100, 250),
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """The loss on the given parts; `gamma_low` is for FLSD, `gammas` and `epochs` for FLSc."""

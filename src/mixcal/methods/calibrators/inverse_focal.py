@@ -15,6 +15,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Part
+from mixcal.core.quantities import Size
 from mixcal.methods.losses.inverse_focal import inverse_focal as inverse_focal_loss
 
 WHERE_NO_THRESHOLD_RELIES_ON_IT: tuple[Part, ...] = ("labeled", "mixed")
@@ -23,7 +24,7 @@ WHERE_NO_THRESHOLD_RELIES_ON_IT: tuple[Part, ...] = ("labeled", "mixed")
 def inverse_focal(
     facts: DataFacts,
     *,
-    gamma: float = 2.0,
+    gamma: Size = 2.0,
     parts: Sequence[Part] = WHERE_NO_THRESHOLD_RELIES_ON_IT,
 ) -> Calibrator:
     """The loss on the given parts."""

@@ -15,13 +15,14 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.core.quantities import ShareBelowOne
 from mixcal.methods.losses.label_smoothing import Mode, smoothed_cross_entropy
 
 
 def label_smoothing(
     facts: DataFacts,
     *,
-    epsilon: float = 0.1,
+    epsilon: ShareBelowOne = 0.1,
     mode: Mode = "uniform",
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:

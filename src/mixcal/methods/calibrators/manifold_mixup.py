@@ -20,6 +20,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Joins
+from mixcal.core.quantities import Size
 from mixcal.core.step import Mixed, StepOutput
 from mixcal.methods.losses.softmax_binary import softmax_binary_cross_entropy
 from mixcal.methods.mixing.coefficients import mixing_weights
@@ -45,7 +46,7 @@ class ManifoldMixer:
 def manifold_mixup(
     facts: DataFacts,
     *,
-    alpha: float = 2.0,
+    alpha: Size = 2.0,
     stages: Sequence[str] = (),
     loss: Literal["cross_entropy", "bce"] = "cross_entropy",
 ) -> Calibrator:

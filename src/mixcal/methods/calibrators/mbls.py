@@ -13,14 +13,15 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.core.quantities import Size
 from mixcal.methods.losses.margin_label_smoothing import margin_label_smoothing
 
 
 def mbls(
     facts: DataFacts,
     *,
-    margin: float = 10.0,
-    alpha: float = 0.1,
+    margin: Size = 10.0,
+    alpha: Size = 0.1,
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """Cross-entropy plus the penalty on far logits, on the given parts."""

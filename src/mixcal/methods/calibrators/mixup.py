@@ -15,6 +15,7 @@ from typing import Literal
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.core.quantities import Size
 from mixcal.methods.mixing.pairs import (
     PARTNERS,
     STREAMS,
@@ -28,7 +29,7 @@ from mixcal.methods.mixing.pairs import (
 def mixup(
     facts: DataFacts,
     *,
-    alpha: float = 1.0,
+    alpha: Size = 1.0,
     pairing: Pairing = "permute",
     draw: Literal["batch", "sample"] = "batch",
 ) -> Calibrator:

@@ -21,6 +21,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator
+from mixcal.core.quantities import Size
 from mixcal.core.step import StepOutput
 from mixcal.methods.calibrators.placement import (
     Placement,
@@ -61,7 +62,7 @@ class KernelGap:
 def mmce(
     facts: DataFacts,
     *,
-    weight: float = 1.0,
+    weight: Size = 1.0,
     variant: Variant = "weighted",
     placement: Placement = "x1x2",
     joint_forward: bool = False,

@@ -7,7 +7,6 @@ The paper says no more than "two samples from the combined pool"; the number of 
 and the warm-up option are ours. With supervised training it is mixup beside the plain rows.
 """
 
-import math
 from typing import Literal
 
 import torch
@@ -17,20 +16,12 @@ from mixcal.core.clock import Clock
 from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Joins
+from mixcal.core.quantities import Amount, Share, Size
 from mixcal.core.rows import Rows, join
 from mixcal.core.step import Mixed, StepOutput
-from mixcal.methods.calibrators.ranges import within
 from mixcal.methods.mixing.coefficients import Draw, coefficients
 from mixcal.methods.mixing.guided import wrong_share
 from mixcal.methods.mixing.pairs import images_only
-
-RANGES = {
-    "alpha": (0, math.inf),
-    "gamma": (0, 1),
-    "warmup_steps": (0, math.inf),
-    "warmup_fraction": (0, 1),
-    "mix_weight": (0, math.inf),
-}
 
 
 class RandomMixer(nn.Module):
@@ -120,17 +111,16 @@ def random_mixup(
     facts: DataFacts,
     *,
     mixed_branch: Literal["own", "with_strong"] = "own",
-    alpha: float = 0.4,
-    gamma: float | None = None,
+    alpha: Size = 0.4,
+    gamma: Share | None = None,
     draw: Draw = "batch",
-    warmup_steps: int | None = None,
-    warmup_fraction: float | None = None,
+    warmup_steps: Amount | None = None,
+    warmup_fraction: Share | None = None,
     anchor: Literal["none", "labeled"] = "none",
     pseudo_targets: Literal["hard", "soft"] = "hard",
-    mix_weight: float = 1.0,
+    mix_weight: Size = 1.0,
 ) -> Calibrator:
     """Random pairs; `anchor = "labeled"` gives the first member at least half of the mix."""
-    within("random-mixup", locals(), RANGES)
     images_only(facts, "random-mixup")
     if warmup_steps is not None and warmup_fraction is not None:
         raise BadInput("Give random-mixup's warmup_steps or warmup_fraction, not both.")

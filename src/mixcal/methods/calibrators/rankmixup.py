@@ -19,6 +19,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator, Joins
+from mixcal.core.quantities import Count, Size
 from mixcal.core.step import Mixed, StepOutput
 from mixcal.methods.losses.rankmixup import Space, Variant
 from mixcal.methods.losses.rankmixup import rankmixup as rank_loss
@@ -78,11 +79,11 @@ def rankmixup(
     facts: DataFacts,
     *,
     variant: Variant = "ndcg",
-    weight: float = 0.1,
-    alpha: float = 2.0,
-    margin: float = 2.0,
+    weight: Size = 0.1,
+    alpha: Size = 2.0,
+    margin: Size = 2.0,
     space: Space = "logit",
-    mixes: int | None = None,
+    mixes: Count | None = None,
     joint_forward: bool = False,
 ) -> Calibrator:
     """Ranked mixes in a pass of their own, or beside the labeled rows."""

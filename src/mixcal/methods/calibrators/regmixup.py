@@ -11,6 +11,7 @@ labeled rows are mixed and the unlabeled ones are left alone. As in the paper.
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.core.quantities import Positive, Size
 from mixcal.methods.mixing.pairs import (
     PARTNERS,
     STREAMS,
@@ -24,9 +25,9 @@ from mixcal.methods.mixing.pairs import (
 def regmixup(
     facts: DataFacts,
     *,
-    alpha: float = 10.0,
-    eta: float = 1.0,
-    scale: float = 1.0,
+    alpha: Size = 10.0,
+    eta: Size = 1.0,
+    scale: Positive = 1.0,
     pairing: Pairing = "permute",
     joint_forward: bool = True,
 ) -> Calibrator:

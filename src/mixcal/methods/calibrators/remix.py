@@ -9,12 +9,15 @@ semi-supervised algorithm the labeled rows are mixed and the unlabeled ones are 
 the paper.
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.core.quantities import Range, Share, Size
 from mixcal.methods.mixing.coefficients import mixing_weights
 from mixcal.methods.mixing.pairs import PairMixer, Pairs, Weights, first_stage, permuted
 
@@ -35,7 +38,11 @@ def rebalanced(
 
 
 def remix(
-    facts: DataFacts, *, alpha: float = 1.0, kappa: float = 3.0, tau: float = 0.5
+    facts: DataFacts,
+    *,
+    alpha: Size = 1.0,
+    kappa: Annotated[float, Range(1)] = 3.0,
+    tau: Share = 0.5,
 ) -> Calibrator:
     """Mixed rows in place of the labeled ones."""
     sizes = torch.tensor(facts.class_counts, dtype=torch.float32)

@@ -11,6 +11,8 @@ semi-supervised algorithm the labeled rows are mixed and the unlabeled ones are 
 the paper.
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -18,6 +20,7 @@ from torch import Tensor
 from mixcal.core.clock import Clock
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.core.quantities import Range, Size
 from mixcal.core.step import StepOutput
 from mixcal.methods.mixing.coefficients import beta_draws
 from mixcal.methods.mixing.pairs import PairMixer, Pairs, Weights, first_stage, reordered
@@ -38,7 +41,9 @@ def partner_chances(counts: Float[Tensor, " n"], tau: float) -> Float[Tensor, " 
     return (tau * counts.log()).softmax(0)
 
 
-def unimix(facts: DataFacts, *, alpha: float = 0.8, tau: float = -0.5) -> Calibrator:
+def unimix(
+    facts: DataFacts, *, alpha: Size = 0.8, tau: Annotated[float, Range(most=0)] = -0.5
+) -> Calibrator:
     """Mixed rows in place of the labeled ones."""
     sizes = torch.tensor(facts.class_counts, dtype=torch.float32)
 

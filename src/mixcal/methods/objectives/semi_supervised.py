@@ -69,6 +69,11 @@ class SemiSupervised(nn.Module):
             )
         if weak_branch == "separate" and joins == "again":
             raise BadInput('Passes that are run again need weak_branch = "joint".')
+        if algorithm.follow_labeled is not None and joins == "instead":
+            raise BadInput(
+                "This algorithm follows the predictions on labeled rows, and a mixer puts mixed "
+                'ones in their place; drop the mixer, or take target = "uniform".'
+            )
 
     def forward(self, network: nn.Module, batch: Batch, clock: Clock) -> Outcome:
         if batch.unlabeled is None:
@@ -83,6 +88,7 @@ class SemiSupervised(nn.Module):
             step = self._with_pseudo(step, views)
         step = mixed_early(step, mixer, clock)
         step = step.run(*self._main_rows(step, views), between=_between(step))
+        self._follow_labeled(step)
         if self.weak_branch == "joint":
             step = self._with_pseudo(step, views)
         step = mixed_late(step, mixer, clock)
@@ -101,6 +107,10 @@ class SemiSupervised(nn.Module):
             else:
                 rows.append(step.mixed.rows)
         return rows
+
+    def _follow_labeled(self, step: StepOutput) -> None:
+        if self.algorithm.follow_labeled is not None:
+            self.algorithm.follow_labeled(step.activations["labeled"].logits.detach())
 
     def _with_pseudo(self, step: StepOutput, views: Views) -> StepOutput:
         """The step with pseudo-labels and their weights, none of which carries a gradient."""
@@ -144,6 +154,7 @@ class SemiSupervised(nn.Module):
         first = self._base(step, clock)
         second = replace(step, mixed=mixed)
         second = second.run(*self._main_rows(second, views), between=_between(second))
+        self._follow_labeled(second)
         second = self._with_pseudo(second, views)
         doubled = {f"{name}_first": loss for name, loss in first.losses.items()}
         return Outcome(doubled) + self._outcome(second, views, clock)
