@@ -215,7 +215,12 @@ def test_people_foreign_samples_long_tails_and_features(
     two_best = np.sort(logits, axis=1)[:, -2]
     own = logits[np.arange(300), labels]
     assert found["top_2_accuracy"]["value"] == pytest.approx((own >= two_best).mean())
-    assert found["piece"]["paper"] > 0
+    for variant in ("paper", "official"):
+        part = found["piece"][variant]
+        assert 0 <= part["low"] <= part["value"] <= part["high"]
+        assert part["value"] > 0
+    for name, part in found["brier_parts"].items():
+        assert part["low"] < part["value"] < part["high"], name
     assert main(["judge", str(tmp_path / "p.npz"), "--humans", str(tmp_path / "people.npz")]) == 0
     assert "what people say" in capsys.readouterr().out
 

@@ -113,7 +113,7 @@ def _numbers(
         predictions, bins=options.bins, level=level, closed=options.closed, like=options.like
     )
     bins, samples = summary["bins"], Samples.of(predictions)
-    more: dict[str, Any] = {"brier_parts": further.brier_parts(samples, bins=bins)}
+    more: dict[str, Any] = {"brier_parts": further.brier_parts(samples, bins=bins, level=level)}
     classes = summary["classes"]
     k = min(5, classes) if options.top_k is None else options.top_k
     more[f"top_{k}_accuracy"] = further.top_k(predictions, k=k, level=level)
@@ -123,7 +123,7 @@ def _numbers(
     )
     if options.per_class:
         more["per_class"] = further.every_class(predictions, samples, bins=bins, level=level)
-    more["piece"] = further.near_and_far(predictions, samples, bins=bins)
+    more["piece"] = further.near_and_far(predictions, samples, bins=bins, level=level)
     if first:
         more |= _compared(options, predictions, bins)
     return summary | {"further": {name: value for name, value in more.items() if value is not None}}

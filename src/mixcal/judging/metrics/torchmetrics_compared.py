@@ -120,8 +120,8 @@ class ForeignScore(Metric):
         return scalar_of(
             {
                 "auroc": found.auroc.value,
-                "aupr_out": found.aupr_out,
-                "aupr_in": found.aupr_in,
+                "aupr_out": found.aupr_out.value,
+                "aupr_in": found.aupr_in.value,
                 "fpr95_out": found.fpr95_out.value,
                 "fpr95_in": found.fpr95_in.value,
             }[self.metric],
@@ -161,4 +161,5 @@ class ProximityError(Metric):
         features = joined(self.features)
         near = proximity(features, features, same=True, variant=self.variant)
         right = joined(self.right).astype(bool)
-        return scalar_of(piece(joined(self.confidence), right, near, bins=self.partition), self)
+        found = piece(joined(self.confidence), right, near, bins=self.partition)
+        return scalar_of(found.expected_error(), self)
