@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mixcal.commands.score_kinds import add_kind
 from mixcal.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -76,15 +77,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rescaler", default="", metavar="NAME", help="the runs' predictions after this rescaler"
     )
-    kind = parser.add_mutually_exclusive_group()
-    for name in ("logits", "probs"):
-        kind.add_argument(
-            f"--{name}",
-            dest="kind",
-            action="store_const",
-            const=name,
-            help=f"the scores of files that do not say it are {name}",
-        )
+    add_kind(parser)
     parser.add_argument("--bins", type=int, default=15, metavar="M", help="(default: 15)")
     parser.add_argument(
         "--level", type=float, default=0.95, help="of the intervals (default: 0.95)"

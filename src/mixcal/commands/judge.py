@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mixcal.commands.score_kinds import add_kind
 from mixcal.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -29,17 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="another package's or paper's conventions: torchmetrics, netcal …",
     )
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--logits", dest="kind", action="store_const", const="logits", help="the scores are logits"
-    )
-    kind.add_argument(
-        "--probs",
-        dest="kind",
-        action="store_const",
-        const="probs",
-        help="the scores are probabilities",
-    )
+    add_kind(parser)
     parser.add_argument("--top-k", type=int, metavar="K", help="top-k accuracy, too (default: 5)")
     parser.add_argument(
         "--humans", type=Path, metavar="FILE", help="what people say: .npz with counts a sample"

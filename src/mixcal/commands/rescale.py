@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mixcal.commands.score_kinds import add_kind
 from mixcal.core.errors import BadInput
 from mixcal.core.predictions import Predictions
 from mixcal.recipe import parsed_setting
@@ -20,8 +21,13 @@ WEIGHTS = ("averaged", "raw", "best")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """A run folder, or the files to fit on and apply to; the method; where to."""
     parser.add_argument("run", nargs="?", type=Path, help="a run folder")
-    parser.add_argument("--fit", type=Path, metavar="FILE", help="validation predictions (.npz)")
-    parser.add_argument("--apply", type=Path, metavar="FILE", help="predictions to rescale (.npz)")
+    parser.add_argument(
+        "--fit", type=Path, metavar="FILE", help="validation predictions (.npz, .csv, .parquet)"
+    )
+    parser.add_argument(
+        "--apply", type=Path, metavar="FILE", help="predictions to rescale (the same)"
+    )
+    add_kind(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="the rescaled predictions (.npz)")
     parser.add_argument(
         "--method", help="temperature (the default) or another name of docs/rescaling.md"
@@ -70,6 +76,7 @@ def _run_job(options: argparse.Namespace) -> Job:
         (options.fit, "--fit"),
         (options.apply, "--apply"),
         (options.load, "--load"),
+        (options.kind, f"--{options.kind}"),
     ):
         if given is not None:
             raise BadInput(f"{name} is for prediction files; give a run folder or files, not both.")
@@ -133,6 +140,9 @@ def _first_weights(folder: RunFolder) -> str:
 
 def _file_job(options: argparse.Namespace) -> Job:
     """Predictions of any origin."""
+    from mixcal.judging.apart import check_apart
+    from mixcal.judging.reading import read_predictions
+
     if options.apply is None or (options.fit is None) == (options.load is None):
         raise BadInput(
             "Give a run folder, or --fit VALIDATION.npz --apply TEST.npz, "
@@ -143,11 +153,11 @@ def _file_job(options: argparse.Namespace) -> Job:
     fit = None
     if options.fit is not None:
         # Whoever says "fit on this" says that it is not test data, unless the file says it is.
-        fit = Predictions.load(options.fit, unsaid="validation")
+        fit = read_predictions(options.fit, options.kind, unsaid="validation")
         fit = replace(fit, source=str(options.fit))
     job = Job(
         fit=fit,
-        apply=replace(Predictions.load(options.apply), source=str(options.apply)),
+        apply=replace(read_predictions(options.apply, options.kind), source=str(options.apply)),
         method=options.sets or options.method or "temperature",
         fitted=options.save,
         out=options.out,
@@ -155,20 +165,6 @@ def _file_job(options: argparse.Namespace) -> Job:
     if fit is not None:
         check_apart(fit, job.apply)
     return job
-
-
-def check_apart(fit: Predictions, apply: Predictions) -> None:
-    """Refuse other classes, and the same samples twice."""
-    if fit.scores.shape[1] != apply.scores.shape[1]:
-        raise BadInput(
-            f"{fit.source} has {fit.scores.shape[1]} classes and {apply.source} "
-            f"{apply.scores.shape[1]}; give predictions of one classifier."
-        )
-    if len(fit) == len(apply) and np.array_equal(fit.scores, apply.scores):
-        raise BadInput(
-            f"{fit.source} and {apply.source} hold the same samples; fitted there, the rescaler "
-            "would judge itself. Give held-out validation predictions to --fit."
-        )
 
 
 def write_new(path: Path | None, write: Any, *, overwrite: bool) -> None:

@@ -30,9 +30,12 @@ DELIMITERS = ",;\t|"
 HEADLINE = ("test", "test-raw", "validation", "validation-raw")
 
 
-def read_predictions(path: Path, kind: Kind | None = None) -> Predictions:
-    """One file; `kind` says what the scores are where the file does not, and must not differ."""
-    return Predictions.from_arrays(_arrays(path, kind), where=str(path))
+def read_predictions(path: Path, kind: Kind | None = None, *, unsaid: str = "test") -> Predictions:
+    """One file; `kind` says what the scores are where the file does not, and must not differ.
+
+    `unsaid`: the split of a file that names none.
+    """
+    return Predictions.from_arrays(_arrays(path, kind), where=str(path), unsaid=unsaid)
 
 
 def read_foreign(path: Path, kind: Kind | None = None) -> Predictions:

@@ -9,9 +9,11 @@ from jaxtyping import Float
 
 from mixcal.core.errors import BadInput
 from mixcal.core.predictions import Predictions
+from mixcal.judging.apart import check_held_out
 from mixcal.judging.rescaling.beta import Beta
 from mixcal.judging.rescaling.dirichlet import Dirichlet
 from mixcal.judging.rescaling.ensemble_temperature import EnsembleTemperature
+from mixcal.judging.rescaling.fitting_data import logits_to_rescale, warn_of_impossible
 from mixcal.judging.rescaling.histogram import HistogramBinning
 from mixcal.judging.rescaling.isotonic import Isotonic
 from mixcal.judging.rescaling.matrix import MatrixScaling
@@ -85,18 +87,18 @@ def needs_features(name: str) -> bool:
 
 def fit_rescaler(name: str, predictions: Predictions, **knobs: Any) -> Rescaler:
     """Fit a rescaler on predictions that are not those of the test data."""
-    if predictions.split == "test":
-        raise BadInput(
-            f"{predictions.source or 'The predictions'}: the split is test, and a rescaler fitted "
-            "there would judge itself; fit it on validation predictions."
-        )
+    check_held_out(predictions, what="a rescaler", itself="itself")
     kind = find_rescaler(name)
     known = knobs_of(name)
     for key in knobs:
         if key not in known:
             raise BadInput(f"{name} has no knob {key!r}{_nearest(key, list(known))}")
+    warn_of_impossible(predictions)
     fitted: Rescaler = kind.fit(
-        predictions.logits, predictions.labels, **_extra(kind.fit, predictions, name), **knobs
+        logits_to_rescale(predictions),
+        predictions.labels,
+        **_extra(kind.fit, predictions, name),
+        **knobs,
     )
     return fitted
 
@@ -105,7 +107,7 @@ def rescaled_probs(rescaler: Rescaler, predictions: Predictions) -> Float[np.nda
     """The probabilities a fitted rescaler gives these predictions."""
     transform = rescaler.transform
     extra = _extra(transform, predictions, name_of(rescaler))
-    return transform(predictions.logits, **extra)
+    return transform(logits_to_rescale(predictions), **extra)
 
 
 def transformed(
