@@ -232,6 +232,7 @@ def test_people_foreign_samples_long_tails_and_features(
         (("p.npz", "--probs"), "holds no probs but logits; leave --probs out"),
         (("p.npz", "--bins", "0"), "0 bins were asked for"),
         (("p.npz", "--level", "95"), "the level 95.0 is not between 0 and 1"),
+        (("p.npz", "--level", "0.9999999999999999"), "is next to certainty"),
         (("p.npz", "--like", "torchmetric"), "did you mean 'torchmetrics'"),
         (("p.npz", "--top-k", "9"), "top-9 was asked for with 4 classes"),
         (("p.npz", "--cuts", "x"), "give two numbers of classes"),

@@ -8,9 +8,12 @@ import pytest
 
 from mixcal.cli import main
 from mixcal.core.predictions import Predictions
+from mixcal.exporting import rescaler_of
 from mixcal.judging.rescaling.registry import RESCALERS
 from mixcal.judging.rescaling.saving import load_rescaler
 from mixcal.judging.rescaling.temperature import Temperature
+from mixcal.judging.summary import summarized
+from mixcal.training.folder import RunFolder
 from tests.support.command import QUICK, mixcal
 
 
@@ -132,6 +135,9 @@ def test_sure_samples_of_two_splits_are_not_taken_for_the_same(files: Path) -> N
         ((*FILES[1:], "--method", "temprature"), "did you mean 'temperature'"),
         ((*FILES[1:], "--set", "criterium=nll"), "did you mean 'criterion'"),
         ((*FILES[1:], "--out", "no/out.npz"), "folder of no/out.npz does not exist"),
+        ((*FILES[1:], "--out", "."), ". is a folder"),
+        ((*FILES[1:], "--save", "."), ". is a folder"),
+        ((*FILES[1:], "--method", "histogram", "--set", "bins=abc"), "bins is 'abc'"),
         ((*FILES[1:], "--sets", "lac", "--method", "temperature"), "do not go together"),
         (("--fit", "test.npz", "--apply", "val.npz", "--sets", "lac"), "the split is test"),
         (("no-run",), "no-run is no run folder"),
@@ -203,6 +209,16 @@ def test_a_run_folder(tmp_path: Path) -> None:
     procal = Predictions.load(run / "predictions" / "test-procal.npz")
     assert np.array_equal(procal.ids, test.ids)
     assert np.array_equal(procal.scores, made.transform(test.logits, features=procal.features))
+    # The run's judgement and page show it; what predicts takes it only if asked to.
+    judged = json.loads((run / "judgement.json").read_text())["judged"]["test"]
+    assert judged["averaged, last, procal"]["metrics"] == summarized(procal)["metrics"]
+    assert judged["averaged, last"] == judgement["judged"]["test"]["averaged, last"]
+    assert "procal" in (run / "report.html").read_text()
+    folder = RunFolder.open(run)
+    assert rescaler_of(folder, "averaged", "") == ("temperature", fitted)
+    assert rescaler_of(folder, "averaged", "procal")[0] == "procal"
+    (run / "rescaling" / "temperature.json").unlink()
+    assert rescaler_of(folder, "averaged", "") == ("none", None)
 
 
 @pytest.mark.slow

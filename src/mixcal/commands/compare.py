@@ -115,12 +115,15 @@ def compare(options: argparse.Namespace) -> tuple["Scoreboard", dict[str, Any]]:
     from mixcal.judging.comparison.contenders import Choice, read_contenders
     from mixcal.judging.comparison.runs import baseline_of, compared_runs
     from mixcal.judging.comparison.scoreboard import check_level, check_metrics
+    from mixcal.training.disk import check_place
 
     metrics = check_metrics(_listed(options.metrics))
     if options.replicates < 100:
         raise BadInput(f"--replicates {options.replicates}: give at least 100.")
     if options.report is not None and options.report.exists() and not options.overwrite:
         raise BadInput(f"{options.report} exists already; choose another file, or say --overwrite.")
+    if options.report is not None:
+        check_place(options.report)
     if options.best_by is not None:
         check_metrics([options.best_by], option="--best-by")
         if options.group_by is None:

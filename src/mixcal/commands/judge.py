@@ -77,9 +77,12 @@ def run(options: argparse.Namespace) -> int:
 def judge(options: argparse.Namespace) -> dict[str, Any]:
     """One object; of a run folder, the numbers of what matters most and of everything else."""
     from mixcal.judging.reading import prediction_files, read_predictions
+    from mixcal.training.disk import check_place
 
     if options.sheet is not None and not options.file.is_dir():
         raise BadInput(f"--sheet shows what training left in a run folder; {options.file} is none.")
+    if options.sheet is not None:
+        check_place(options.sheet)
     files = prediction_files(options.file)
     made: dict[str, dict[str, Any]] = {}
     for name, path in files.items():

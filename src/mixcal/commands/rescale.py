@@ -68,6 +68,8 @@ class Job:
     method: str
     fitted: Path | None
     out: Path | None
+    folder: RunFolder | None = None
+    weights: str = ""
 
 
 def _run_job(options: argparse.Namespace) -> Job:
@@ -103,6 +105,8 @@ def _run_job(options: argparse.Namespace) -> Job:
         method=method,
         fitted=options.save or folder.rescaler(method, weights),
         out=options.out or folder.rescaled("test", method, weights),
+        folder=folder,
+        weights=weights,
     )
 
 
@@ -169,10 +173,11 @@ def _file_job(options: argparse.Namespace) -> Job:
 
 def write_new(path: Path | None, write: Any, *, overwrite: bool) -> None:
     """Write a file unless it is there with other content."""
-    from mixcal.training.disk import write_atomically
+    from mixcal.training.disk import check_place, write_atomically
 
     if path is None:
         return
+    check_place(path)
     if path.exists() and not overwrite:
         trial = path.with_name(f".{path.name}.new")
         try:
@@ -183,8 +188,6 @@ def write_new(path: Path | None, write: Any, *, overwrite: bool) -> None:
         if same:
             return
         raise BadInput(f"{path} exists already and differs; give --overwrite or another name.")
-    if not path.parent.is_dir():
-        raise BadInput(f"The folder of {path} does not exist; make it first.")
     write_atomically(path, write)
 
 
@@ -202,6 +205,7 @@ def _rescale(job: Job, options: argparse.Namespace) -> int:
     after = rescaled(rescaler, job.apply)
     write_new(job.fitted, lambda path: save_rescaler(rescaler, path), overwrite=options.overwrite)
     write_new(job.out, after.save, overwrite=options.overwrite)
+    report = _reported(job, after, name_of(rescaler))
     judged = {"before": summarized(job.apply), name_of(rescaler): summarized(after)}
     values = plain_values(rescaler)
     fitted_on = len(job.fit) if job.fit is not None else None
@@ -215,7 +219,26 @@ def _rescale(job: Job, options: argparse.Namespace) -> int:
         print(json.dumps(record))
         return 0
     _show(job, judged, values, fitted_on)
+    if report is not None:
+        print(f"report: {report}")
     return 0
+
+
+def _reported(job: Job, after: Predictions, name: str) -> Path | None:
+    """A run's judgement and page with the rescaled predictions that now lie in its folder."""
+    folder = job.folder
+    if (
+        folder is None
+        or not folder.finished()
+        or job.out != folder.rescaled("test", name, job.weights)
+    ):
+        return None
+    from mixcal.conclusion import note_rescaled
+    from mixcal.exporting import LABELS
+    from mixcal.reporting import write_report
+
+    note_rescaled(folder, after, f"{LABELS[job.weights]}, {name}")
+    return write_report(folder.path)
 
 
 def _show(job: Job, judged: dict[str, Any], values: dict[str, Any], fitted_on: int | None) -> None:

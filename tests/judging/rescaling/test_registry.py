@@ -16,6 +16,7 @@ from mixcal.judging.rescaling.registry import (
     RESCALERS,
     find_rescaler,
     fit_rescaler,
+    knobs_of,
     rescaled,
     rescaled_probs,
 )
@@ -128,3 +129,15 @@ def test_a_true_class_of_probability_zero_is_said() -> None:
         fit_rescaler("platt", written)
     # Half of 0.25 is more than a thousandth, which is the most that zero stands for.
     assert np.exp(logits_to_rescale(written)).min() == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize("name", RESCALERS)
+def test_values_of_the_wrong_kind_are_refused_in_a_sentence(name: str) -> None:
+    for key, default in knobs_of(name).items():
+        for value in ("abc", [1], True, float("nan"), -1):
+            with pytest.raises(BadInput, match=f"{key}|{value}"):
+                fit_rescaler(name, predictions(), **{key: value})
+        if isinstance(default, int):
+            for value in (2.5, 0):
+                with pytest.raises(BadInput, match=f"{key} is {value}; it must be a whole number"):
+                    fit_rescaler(name, predictions(), **{key: value})

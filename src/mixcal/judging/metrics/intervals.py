@@ -32,6 +32,8 @@ def normal_quantile(level: float) -> float:
     """How many standard deviations a two-sided interval of this level reaches."""
     if not 0 < level < 1:
         raise BadInput(f"the level {level} is not between 0 and 1; give 0.95 for 95 %.")
+    if 0.5 + level / 2 >= 1:
+        raise BadInput(f"the level {level} is next to certainty; give 0.95 for 95 %.")
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 

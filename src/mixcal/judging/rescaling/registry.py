@@ -2,7 +2,9 @@
 
 import difflib
 import inspect
-from typing import Any, Protocol, Self, runtime_checkable
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, Self, get_args, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -55,6 +57,12 @@ RESCALERS: dict[str, Any] = {
     "procal": ProCal,
     "procal-bins": ProCalBins,
 }
+NUMBER, WHOLE, WORD = "a number of 0 or more", "a whole number of 1 or more", "a word"
+FITS: Mapping[str, Callable[[Any], bool]] = {
+    NUMBER: lambda value: _is(value, int, float, np.number) and 0 <= value < math.inf,
+    WHOLE: lambda value: _is(value, int, np.integer) and value >= 1,
+    WORD: lambda value: isinstance(value, str),
+}
 # What some rescalers need beyond logits, and where predictions keep it.
 EXTRA = ("features",)
 
@@ -80,6 +88,33 @@ def knobs_of(name: str) -> dict[str, Any]:
     }
 
 
+def check_knobs(name: str, knobs: Mapping[str, Any]) -> None:
+    """Refuse knobs that are not there, and values that are of another kind or out of reach."""
+    known = inspect.signature(find_rescaler(name).fit).parameters
+    there = list(knobs_of(name))
+    for key, value in knobs.items():
+        if key not in there:
+            raise BadInput(f"{name} has no knob {key!r}{_nearest(key, there)}")
+        kinds = get_args(known[key].annotation) or (known[key].annotation,)
+        if value is None and type(None) in kinds:
+            continue
+        wanted = _wanted(kinds)
+        if not FITS[wanted](value):
+            raise BadInput(f"{name}: the knob {key} is {value!r}; it must be {wanted}.")
+
+
+def _is(value: Any, *kinds: type) -> bool:
+    """Of one of these kinds; a switch is no number."""
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _wanted(kinds: tuple[Any, ...]) -> str:
+    """What a knob takes, in words; which words, its rescaler says."""
+    if float in kinds:
+        return NUMBER
+    return WHOLE if int in kinds else WORD
+
+
 def needs_features(name: str) -> bool:
     """Whether it reads the penultimate layer beside the logits."""
     return "features" in inspect.signature(find_rescaler(name).fit).parameters
@@ -89,10 +124,7 @@ def fit_rescaler(name: str, predictions: Predictions, **knobs: Any) -> Rescaler:
     """Fit a rescaler on predictions that are not those of the test data."""
     check_held_out(predictions, what="a rescaler", itself="itself")
     kind = find_rescaler(name)
-    known = knobs_of(name)
-    for key in knobs:
-        if key not in known:
-            raise BadInput(f"{name} has no knob {key!r}{_nearest(key, list(known))}")
+    check_knobs(name, knobs)
     warn_of_impossible(predictions)
     fitted: Rescaler = kind.fit(
         logits_to_rescale(predictions),
