@@ -66,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
     """Judge and print."""
     judged = judge(options)
     if options.json:
-        print(json.dumps(judged))
+        from mixcal.judging.report.figures import finite
+
+        print(json.dumps(finite(judged), allow_nan=False))
         return 0
     from mixcal.commands.judgement_table import print_judgement
 
@@ -79,6 +81,8 @@ def judge(options: argparse.Namespace) -> dict[str, Any]:
     from mixcal.judging.reading import prediction_files, read_predictions
     from mixcal.training.disk import check_place
 
+    if options.hardest < 0:
+        raise BadInput(f"--hardest {options.hardest}: give the number of samples to list.")
     if options.sheet is not None and not options.file.is_dir():
         raise BadInput(f"--sheet shows what training left in a run folder; {options.file} is none.")
     if options.sheet is not None:

@@ -216,7 +216,9 @@ def _rescale(job: Job, options: argparse.Namespace) -> int:
             "before": judged["before"],
             "after": judged[name_of(rescaler)],
         }
-        print(json.dumps(record))
+        from mixcal.judging.report.figures import finite
+
+        print(json.dumps(finite(record), allow_nan=False))
         return 0
     _show(job, judged, values, fitted_on)
     if report is not None:

@@ -106,6 +106,11 @@ def groups(
 ) -> list[dict[str, Any]] | None:
     """Head, medium and tail classes, where the file holds class counts that differ."""
     counts = predictions.class_counts
+    if counts is None and cuts is not None:
+        raise BadInput(
+            f"{predictions.source or 'The predictions'}: no `class_counts` say which classes are "
+            "frequent, so there is nothing to cut; add that array, or leave --cuts out."
+        )
     if counts is None or (cuts is None and (len(counts) < 3 or counts.min() == counts.max())):
         return None
     chosen = class_groups(counts, cuts=cuts)
@@ -212,10 +217,12 @@ def with_people(predictions: Predictions, shares: Float[np.ndarray, "m k"]) -> P
 
 def _numbers(predictions: Predictions, rows: int) -> Int[np.ndarray, " n"]:
     ids = predictions.ids
-    if not np.issubdtype(ids.dtype, np.integer) or ids.min() < 0 or ids.max() >= rows:
+    numbers = np.issubdtype(ids.dtype, np.integer)
+    if not numbers or ids.min() < 0 or ids.max() >= rows:
+        why = f"reach from {ids.min()} to {ids.max()}" if numbers else "are no row numbers"
         raise BadInput(
-            f"{rows} rows of human labels do not fit {len(predictions)} predictions whose ids are "
-            "no row numbers; give one row a prediction."
+            f"{rows} rows of human labels do not fit {len(predictions)} predictions whose ids "
+            f"{why}; give one row a prediction, or ids that are row numbers."
         )
     return ids.astype(np.int64)
 

@@ -67,14 +67,9 @@ def prediction_files(path: Path) -> dict[str, Path]:
 
 def read_shares(path: Path) -> Float[np.ndarray, "n k"]:
     """What people say, from an .npz: `counts` of votes, or `label_distributions`."""
-    try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = dict(file)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path} cannot be read as a .npz file ({error}); make it anew.") from None
     arrays = {
         name: array
-        for name, array in arrays.items()
+        for name, array in Predictions.arrays_of(path).items()
         if array.ndim == 2 and array.dtype.kind in "biuf"
     }
     if "label_distributions" in arrays:

@@ -1,7 +1,6 @@
 """Adapters for torchmetrics against the numbers of `mixcal judge`: batches, merging, processes."""
 
 import importlib
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -286,30 +285,3 @@ def test_without_torchmetrics_one_sentence_says_what_to_install(
     monkeypatch.delitem(sys.modules, "mixcal.judging.metrics.torchmetrics_state")
     with pytest.raises(ModuleNotFoundError, match="run pip install torchmetrics"):
         importlib.import_module("mixcal.judging.metrics.torchmetrics_state")
-
-
-@pytest.mark.filterwarnings("ignore:The ``compute`` method:UserWarning")
-def test_of_no_samples_every_number_is_nan() -> None:
-    made = {name: torchmetric(name, kind="logits", classes=CLASSES) for name in INTERVALS}
-    for name, metric in made.items():
-        assert np.isnan(metric.compute().item()), name
-        assert np.isnan(metric.estimate().value), name
-    compared = (
-        HumanScore(kind="logits"),
-        HumanScore("calibration_error", kind="logits"),
-        ForeignScore(kind="logits"),
-        ProximityError(kind="logits"),
-    )
-    for metric in compared:
-        assert np.isnan(metric.compute().item())
-
-
-def test_scores_of_one_dimension_are_named() -> None:
-    """In a process of its own: here the shapes in the signatures are checked first."""
-    script = (
-        "import torch\n"
-        "from mixcal.judging.metrics.torchmetrics_adapter import torchmetric\n"
-        "torchmetric('ece', kind='probs').update(torch.rand(5), torch.zeros(5, dtype=int))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "BadInput: the batch: scores have shape (5,); give samples by classes" in done.stderr

@@ -156,6 +156,8 @@ def test_no_mistakes_no_sheet() -> None:
     perfect = Predictions.of(np.array([0]), probs=np.array([[1.0, 0.0]]), source="file.npz")
     with pytest.raises(BadInput, match=r"file\.npz: there are no mistakes"):
         draw_exhibits(perfect, lambda i: made_pictures(len(i)))
+    with pytest.raises(BadInput, match="0 mistakes were asked for"):
+        draw_exhibits(PREDICTIONS, lambda i: made_pictures(len(i)), count=0)
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

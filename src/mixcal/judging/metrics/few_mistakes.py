@@ -53,12 +53,17 @@ def widened(
 
 def widened_by_rate(found: Estimate, right: Shaped[np.ndarray, " n"], *, level: float) -> Estimate:
     """The same of an error that one mistake more or less moves by 1 / n at most."""
-    hits, counts = np.array([float(right.sum())]), np.array([float(len(right))])
-    if not few(hits, counts).any():
+    if not mistakes_are_few(right):
         return found
+    hits, counts = np.array([float(right.sum())]), np.array([float(len(right))])
     low, high = wilson(hits, counts, normal_quantile(level))
     reach = float(np.maximum(high - hits / counts, hits / counts - low)[0])
     return spread_out(found, below=reach, above=reach)
+
+
+def mistakes_are_few(right: Shaped[np.ndarray, " n"]) -> bool:
+    """Whether nearly all samples are right, or nearly all wrong."""
+    return bool(few(np.array([float(right.sum())]), np.array([float(len(right))]))[0])
 
 
 def few(right: Float[np.ndarray, " m"], counts: Float[np.ndarray, " m"]) -> Bool[np.ndarray, " m"]:

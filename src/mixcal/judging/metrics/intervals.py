@@ -49,7 +49,8 @@ def mean_interval(
     One infinite value makes the mean and both ends infinite: so is the expectation.
     """
     mean, n = float(values.mean()), len(values)
-    deviation = float(values.std(ddof=1)) if n > 1 and math.isfinite(mean) else math.nan
+    with np.errstate(over="ignore"):  # of log losses beyond 1e154 the deviation is infinite
+        deviation = float(values.std(ddof=1)) if n > 1 and math.isfinite(mean) else math.nan
     return mean_of_moments(mean, deviation, n, level=level, lowest=lowest, highest=highest)
 
 
