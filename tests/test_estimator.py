@@ -203,6 +203,7 @@ def test_supervised_where_every_row_has_a_label() -> None:
         ({"settings": {"method.stepz": 3}}, "CalibratedClassifier: unknown key 'method.stepz'"),
         ({"validation_fraction": 1.5}, r"must lie in \[0, 1\)"),
         ({"steps": None}, "give method.steps or method.epochs"),
+        ({"epochs": 2}, "steps=[0-9]+ and epochs=2 contradict each other"),
         ({"device": "tpu"}, "which is not here"),
         ({"value_range": "wide"}, "'wide'"),
     ],
@@ -221,6 +222,8 @@ def test_one_label_of_a_class_cannot_be_parted() -> None:
     assert model.predictor_.rescaler is None
     with pytest.raises(ValueError, match="No labels were held out"):
         model.predict_set(test)
+    with pytest.raises(ValueError, match="alpha is 0; it must lie between 0 and 1"):
+        model.predict_set(test, alpha=0)
     with pytest.raises(NotFittedError):
         CalibratedClassifier().predict_set(test)
 

@@ -167,11 +167,25 @@ class Ending:
             write_atomically(self.folder.rescaler(name, weights), save)
 
     def _note(self, predictions: Predictions, label: str) -> None:
-        judged = summarized(predictions)
-        if predictions.split == "test":
-            judged |= long_tail(predictions)
-        self.judged.setdefault(predictions.split, {})[label] = judged
-        self.numbers.setdefault(predictions.split, {})[label] = rounded(evaluated(predictions))
+        note(predictions, label, judged=self.judged, numbers=self.numbers)
+
+
+def note(
+    predictions: Predictions, label: str, *, judged: dict[str, Any], numbers: dict[str, Any]
+) -> None:
+    """Judge, and write it down under split and label."""
+    found = summarized(predictions)
+    if predictions.split == "test":
+        found |= long_tail(predictions)
+    judged.setdefault(predictions.split, {})[label] = found
+    numbers.setdefault(predictions.split, {})[label] = rounded(evaluated(predictions))
+
+
+def note_rescaled(folder: RunFolder, predictions: Predictions, label: str) -> None:
+    """Add to a finished run's judgement what a rescaler fitted later makes of its predictions."""
+    judgement = folder.read_json(folder.judgement)
+    note(predictions, label, judged=judgement["judged"], numbers=judgement["numbers"])
+    write_json(folder.judgement, judgement)
 
 
 def validation_use(machine: Machine) -> list[str]:

@@ -31,6 +31,7 @@ from mixcal.serving.predictor import Predictor
 from mixcal.training.interruption import Interrupted
 
 WHERE = "CalibratedClassifier"
+STEPS = 1500
 
 
 class CalibratedClassifier(ClassifierMixin, BaseEstimator):
@@ -49,7 +50,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         calibrator: Named | Sequence[Named] | None = "calibratemix",
         rescaler: str | None = "temperature",
         *,
-        steps: int | None = 1500,
+        steps: int | None = STEPS,
         epochs: int | None = None,
         batch: int = 32,
         backbone: Named = "small",
@@ -118,6 +119,8 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         """
         images = self._seen(X)
         with _as_value_errors():
+            if not 0 < alpha < 1:
+                raise BadInput(f"alpha is {alpha}; it must lie between 0 and 1.")
             if self.validation_ is None:
                 raise BadInput(
                     "No labels were held out, so sets have nothing to be fitted on; fit with "
@@ -177,6 +180,11 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
     def _words(self) -> Words:
         """The parameters that make the recipe."""
+        if self.epochs is not None and self.steps not in (None, STEPS):
+            raise BadInput(
+                f"{WHERE}: steps={self.steps} and epochs={self.epochs} contradict each other; give "
+                "one of them."
+            )
         return Words(
             where=WHERE,
             host=self.host,

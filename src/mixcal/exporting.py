@@ -9,8 +9,9 @@ from torch import Tensor
 from mixcal import __version__, catalog
 from mixcal.core.errors import BadInput
 from mixcal.data.preprocessing import Preprocessing
-from mixcal.judging.rescaling.registry import RESCALERS, Rescaler, find_rescaler
+from mixcal.judging.rescaling.registry import Rescaler, find_rescaler
 from mixcal.judging.rescaling.saving import load_rescaler
+from mixcal.recipe import read_recipe
 from mixcal.serving.bundle import Bundle
 from mixcal.training.checkpoints import newest_checkpoint, read_tensors, under
 from mixcal.training.folder import RunFolder
@@ -83,29 +84,23 @@ def weights_of(folder: RunFolder, wanted: Weights | None) -> tuple[Weights, dict
 
 
 def rescaler_of(folder: RunFolder, weights: Weights, wanted: str) -> tuple[str, Rescaler | None]:
-    """The rescaler fitted for these weights, by name."""
-    if wanted == "none":
+    """The rescaler fitted for these weights, by name; unless named, that of the recipe.
+
+    Others that `mixcal rescale` has fitted since are used where they are asked for.
+    """
+    name = wanted or read_recipe(folder.recipe).running.rescaler
+    if name == "none":
         return "none", None
-    end = "" if weights == "averaged" else f"-{weights}"
-    there = {name: folder.path / "rescaling" / f"{name}{end}.json" for name in RESCALERS}
-    there = {name: path for name, path in there.items() if path.is_file()}
-    if wanted:
-        find_rescaler(wanted)
-        if wanted not in there:
-            raise BadInput(
-                f"{folder.path} has no rescaler {wanted!r} for its {weights} weights; fit it with "
-                f"`mixcal rescale`, or say --rescaler none."
-            )
-        return wanted, load_rescaler(there[wanted])
-    if not there:
+    find_rescaler(name)
+    path = folder.rescaler(name, weights)
+    if path.is_file():
+        return name, load_rescaler(path)
+    if not wanted:
         return "none", None
-    if len(there) > 1:
-        raise BadInput(
-            f"{folder.path} has the rescalers {', '.join(there)}; choose one with --rescaler, or "
-            "none."
-        )
-    name, file = next(iter(there.items()))
-    return name, load_rescaler(file)
+    raise BadInput(
+        f"{folder.path} has no rescaler {wanted!r} for its {weights} weights; fit it with "
+        f"`mixcal rescale`, or say --rescaler none."
+    )
 
 
 def _origin(folder: RunFolder, weights: Weights, step: int, rescaler: str) -> dict[str, Any]:

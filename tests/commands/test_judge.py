@@ -215,54 +215,11 @@ def test_people_foreign_samples_long_tails_and_features(
     two_best = np.sort(logits, axis=1)[:, -2]
     own = logits[np.arange(300), labels]
     assert found["top_2_accuracy"]["value"] == pytest.approx((own >= two_best).mean())
-    assert found["piece"]["paper"] > 0
+    for variant in ("paper", "official"):
+        part = found["piece"][variant]
+        assert 0 <= part["low"] <= part["value"] <= part["high"]
+        assert part["value"] > 0
+    for name, part in found["brier_parts"].items():
+        assert part["low"] < part["value"] < part["high"], name
     assert main(["judge", str(tmp_path / "p.npz"), "--humans", str(tmp_path / "people.npz")]) == 0
     assert "what people say" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("none.npz",), "does not exist"),
-        (("p.npz", "--probs"), "holds no probs but logits; leave --probs out"),
-        (("p.npz", "--bins", "0"), "0 bins were asked for"),
-        (("p.npz", "--level", "95"), "the level 95.0 is not between 0 and 1"),
-        (("p.npz", "--like", "torchmetric"), "did you mean 'torchmetrics'"),
-        (("p.npz", "--top-k", "9"), "top-9 was asked for with 4 classes"),
-        (("p.npz", "--cuts", "x"), "give two numbers of classes"),
-        (("p.npz", "--humans", "p.npz"), "neither `counts`"),
-        (("p.npz", "--ood", "wide.npz"), "has 6 classes"),
-        (("folder",), "holds no predictions"),
-        (("p.csv",), "no column is called logit_… or prob_…"),
-        (("p.csv", "--probs"), "if these are logits, say logits"),
-        (("text.csv", "--probs"), "column 'b' is not all numbers"),
-        (("unlabeled.csv", "--probs"), "has no column `label`"),
-        (("names.csv",), "label 'cow' of row 1 is none of the classes"),
-        (("both.csv",), "holds logits and probs"),
-        (("splits.csv",), "holds the splits test, validation"),
-        (("p.parquet",), "is no Parquet file"),
-    ],
-)
-def test_mistakes_are_named(
-    words: tuple[str, ...],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    logits, labels = drawn()
-    np.savez("p.npz", logits=logits, labels=labels)
-    np.savez("wide.npz", logits=np.hstack([logits, logits[:, :2]]))
-    Path("folder").mkdir()
-    Path("p.csv").write_text("label,a,b\n0,1.5,-0.5\n1,2.0,1.0\n")
-    Path("text.csv").write_text("label,a,b\n0,0.5,x\n1,0.5,0.5\n")
-    Path("unlabeled.csv").write_text("a,b\n0.5,0.5\n")
-    Path("names.csv").write_text("label,prob_cat,prob_dog\ncat,0.5,0.5\ncow,0.4,0.6\n")
-    Path("both.csv").write_text("label,prob_a,prob_b,logit_a,logit_b\n0,0.5,0.5,1,1\n")
-    Path("splits.csv").write_text("label,split,prob_a,prob_b\n0,test,1,0\n1,validation,0,1\n")
-    Path("p.parquet").write_text("nothing")
-    assert main(["judge", *words]) == 2
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith("mixcal: ")
-    assert message in said

@@ -8,9 +8,12 @@ import pytest
 
 from mixcal.cli import main
 from mixcal.core.predictions import Predictions
+from mixcal.exporting import rescaler_of
 from mixcal.judging.rescaling.registry import RESCALERS
 from mixcal.judging.rescaling.saving import load_rescaler
 from mixcal.judging.rescaling.temperature import Temperature
+from mixcal.judging.summary import summarized
+from mixcal.training.folder import RunFolder
 from tests.support.command import QUICK, mixcal
 
 
@@ -70,6 +73,57 @@ def test_a_file_that_does_not_name_its_split_may_be_fitted_on(files: Path) -> No
     assert done.returncode == 0, done.stderr
 
 
+def test_tables_are_read_as_by_judge(files: Path) -> None:
+    for split, n, seed in (("val", 400, 0), ("test", 500, 1)):
+        made = predictions(split, n, seed)
+        rows = [",".join(map(repr, row)) for row in made.scores.tolist()]
+        lines = [f"{row},{label}" for row, label in zip(rows, made.labels.tolist(), strict=True)]
+        (files / f"{split}.csv").write_text("\n".join(["0,1,2,3,label", *lines]))
+    tables = ("rescale", "--fit", "val.csv", "--apply", "test.csv", "--json")
+    done = mixcal(*tables, "--logits", cwd=files)
+    assert done.returncode == 0, done.stderr
+    plain = mixcal(*FILES, "--json", cwd=files)
+    assert json.loads(done.stdout) == json.loads(plain.stdout)
+    unsaid = mixcal(*tables, cwd=files)
+    assert (unsaid.returncode, unsaid.stdout) == (2, "")
+    assert "--logits or --probs" in unsaid.stderr
+
+
+@pytest.mark.parametrize("how", ["permuted", "some", "as probs", "with others", "TEST"])
+def test_fitting_on_what_is_rescaled_is_seen_through(
+    files: Path, how: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test, other = predictions("test", 500, 1), predictions("validation", 400, 0)
+    order = np.random.default_rng(0).permutation(500)
+    single = test.probs.astype(np.float32)
+    scores, labels = {
+        "permuted": ({"logits": test.scores[order]}, test.labels[order]),
+        "some": ({"logits": test.scores[100:]}, test.labels[100:]),
+        "as probs": ({"probs": single[order[:400]]}, test.labels[order[:400]]),
+        "with others": (
+            {"logits": np.concatenate([other.scores, test.scores[:200]])},
+            np.concatenate([other.labels, test.labels[:200]]),
+        ),
+        "TEST": ({"logits": other.scores}, other.labels),
+    }[how]
+    split = {"split": np.array("TEST")} if how == "TEST" else {}
+    np.savez(files / "sly.npz", labels=labels, **scores, **split)
+    monkeypatch.chdir(files)
+    for more in ((), ("--sets", "lac")):
+        assert main(["rescale", "--fit", "sly.npz", "--apply", "test.npz", *more]) == 2
+        shown = capsys.readouterr().err
+        assert ("the split is test" if how == "TEST" else "hold the same samples") in shown
+
+
+def test_sure_samples_of_two_splits_are_not_taken_for_the_same(files: Path) -> None:
+    for name, n in (("val", 300), ("test", 300)):
+        generator = np.random.default_rng(len(name))
+        sure = np.where(np.arange(n) < 250, 40.0, generator.normal(0, 1, n))
+        np.savez(files / f"{name}.npz", logits=np.stack([sure, -sure], 1), labels=np.zeros(n, int))
+    done = mixcal(*FILES, "--method", "histogram", cwd=files)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -81,6 +135,9 @@ def test_a_file_that_does_not_name_its_split_may_be_fitted_on(files: Path) -> No
         ((*FILES[1:], "--method", "temprature"), "did you mean 'temperature'"),
         ((*FILES[1:], "--set", "criterium=nll"), "did you mean 'criterion'"),
         ((*FILES[1:], "--out", "no/out.npz"), "folder of no/out.npz does not exist"),
+        ((*FILES[1:], "--out", "."), ". is a folder"),
+        ((*FILES[1:], "--save", "."), ". is a folder"),
+        ((*FILES[1:], "--method", "histogram", "--set", "bins=abc"), "bins is 'abc'"),
         ((*FILES[1:], "--sets", "lac", "--method", "temperature"), "do not go together"),
         (("--fit", "test.npz", "--apply", "val.npz", "--sets", "lac"), "the split is test"),
         (("no-run",), "no-run is no run folder"),
@@ -152,6 +209,16 @@ def test_a_run_folder(tmp_path: Path) -> None:
     procal = Predictions.load(run / "predictions" / "test-procal.npz")
     assert np.array_equal(procal.ids, test.ids)
     assert np.array_equal(procal.scores, made.transform(test.logits, features=procal.features))
+    # The run's judgement and page show it; what predicts takes it only if asked to.
+    judged = json.loads((run / "judgement.json").read_text())["judged"]["test"]
+    assert judged["averaged, last, procal"]["metrics"] == summarized(procal)["metrics"]
+    assert judged["averaged, last"] == judgement["judged"]["test"]["averaged, last"]
+    assert "procal" in (run / "report.html").read_text()
+    folder = RunFolder.open(run)
+    assert rescaler_of(folder, "averaged", "") == ("temperature", fitted)
+    assert rescaler_of(folder, "averaged", "procal")[0] == "procal"
+    (run / "rescaling" / "temperature.json").unlink()
+    assert rescaler_of(folder, "averaged", "") == ("none", None)
 
 
 @pytest.mark.slow

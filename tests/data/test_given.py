@@ -36,7 +36,7 @@ def test_bytes_are_not_copied() -> None:
     ("values", "range_", "message"),
     [
         (np.array([0, 300]), None, "whole numbers must lie in 0 … 255"),
-        (np.array([-0.1, 1]), None, "decimal ones in 0 … 1; say with value_range"),
+        (np.array([-0.1, 1]), None, "decimal numbers must lie in 0 … 1; say with value_range"),
         (np.array([0.0, 1]), (3.0, 3.0), "second number must be the larger"),
     ],
 )

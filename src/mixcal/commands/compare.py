@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mixcal.commands.score_kinds import add_kind
 from mixcal.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -76,15 +77,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rescaler", default="", metavar="NAME", help="the runs' predictions after this rescaler"
     )
-    kind = parser.add_mutually_exclusive_group()
-    for name in ("logits", "probs"):
-        kind.add_argument(
-            f"--{name}",
-            dest="kind",
-            action="store_const",
-            const=name,
-            help=f"the scores of files that do not say it are {name}",
-        )
+    add_kind(parser)
     parser.add_argument("--bins", type=int, default=15, metavar="M", help="(default: 15)")
     parser.add_argument(
         "--level", type=float, default=0.95, help="of the intervals (default: 0.95)"
@@ -122,12 +115,15 @@ def compare(options: argparse.Namespace) -> tuple["Scoreboard", dict[str, Any]]:
     from mixcal.judging.comparison.contenders import Choice, read_contenders
     from mixcal.judging.comparison.runs import baseline_of, compared_runs
     from mixcal.judging.comparison.scoreboard import check_level, check_metrics
+    from mixcal.training.disk import check_place
 
     metrics = check_metrics(_listed(options.metrics))
     if options.replicates < 100:
         raise BadInput(f"--replicates {options.replicates}: give at least 100.")
     if options.report is not None and options.report.exists() and not options.overwrite:
         raise BadInput(f"{options.report} exists already; choose another file, or say --overwrite.")
+    if options.report is not None:
+        check_place(options.report)
     if options.best_by is not None:
         check_metrics([options.best_by], option="--best-by")
         if options.group_by is None:

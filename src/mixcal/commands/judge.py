@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mixcal.commands.score_kinds import add_kind
 from mixcal.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -29,17 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="another package's or paper's conventions: torchmetrics, netcal …",
     )
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--logits", dest="kind", action="store_const", const="logits", help="the scores are logits"
-    )
-    kind.add_argument(
-        "--probs",
-        dest="kind",
-        action="store_const",
-        const="probs",
-        help="the scores are probabilities",
-    )
+    add_kind(parser)
     parser.add_argument("--top-k", type=int, metavar="K", help="top-k accuracy, too (default: 5)")
     parser.add_argument(
         "--humans", type=Path, metavar="FILE", help="what people say: .npz with counts a sample"
@@ -75,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
     """Judge and print."""
     judged = judge(options)
     if options.json:
-        print(json.dumps(judged))
+        from mixcal.judging.report.figures import finite
+
+        print(json.dumps(finite(judged), allow_nan=False))
         return 0
     from mixcal.commands.judgement_table import print_judgement
 
@@ -86,9 +79,14 @@ def run(options: argparse.Namespace) -> int:
 def judge(options: argparse.Namespace) -> dict[str, Any]:
     """One object; of a run folder, the numbers of what matters most and of everything else."""
     from mixcal.judging.reading import prediction_files, read_predictions
+    from mixcal.training.disk import check_place
 
+    if options.hardest < 0:
+        raise BadInput(f"--hardest {options.hardest}: give the number of samples to list.")
     if options.sheet is not None and not options.file.is_dir():
         raise BadInput(f"--sheet shows what training left in a run folder; {options.file} is none.")
+    if options.sheet is not None:
+        check_place(options.sheet)
     files = prediction_files(options.file)
     made: dict[str, dict[str, Any]] = {}
     for name, path in files.items():
@@ -113,7 +111,7 @@ def _numbers(
         predictions, bins=options.bins, level=level, closed=options.closed, like=options.like
     )
     bins, samples = summary["bins"], Samples.of(predictions)
-    more: dict[str, Any] = {"brier_parts": further.brier_parts(samples, bins=bins)}
+    more: dict[str, Any] = {"brier_parts": further.brier_parts(samples, bins=bins, level=level)}
     classes = summary["classes"]
     k = min(5, classes) if options.top_k is None else options.top_k
     more[f"top_{k}_accuracy"] = further.top_k(predictions, k=k, level=level)
@@ -123,7 +121,7 @@ def _numbers(
     )
     if options.per_class:
         more["per_class"] = further.every_class(predictions, samples, bins=bins, level=level)
-    more["piece"] = further.near_and_far(predictions, samples, bins=bins)
+    more["piece"] = further.near_and_far(predictions, samples, bins=bins, level=level)
     if first:
         more |= _compared(options, predictions, bins)
     return summary | {"further": {name: value for name, value in more.items() if value is not None}}

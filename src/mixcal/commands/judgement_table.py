@@ -97,7 +97,8 @@ def _print_further(console: Console, further: dict[str, Any]) -> None:
             console.print(f"{title}: {with_interval(value, share='top' in name)}", highlight=False)
         elif name in ("brier_parts", "piece"):
             parts = ", ".join(
-                f"{key} {part if key == 'n' else shown(part)}" for key, part in value.items()
+                f"{key} {part if key == 'n' else with_interval(part)}"
+                for key, part in value.items()
             )
             console.print(f"{name.replace('_', ' ')}: {parts}", highlight=False)
         elif name in ("groups", "per_class"):
@@ -143,8 +144,8 @@ def _foreign(file: str, scores: dict[str, Any]) -> Table:
         table.add_row(
             name,
             with_interval(found["auroc"]),
-            shown(found["aupr_out"]),
-            shown(found["aupr_in"]),
+            with_interval(found["aupr_out"]),
+            with_interval(found["aupr_in"]),
             with_interval(found["fpr95_out"], share=True),
             with_interval(found["fpr95_in"], share=True),
         )

@@ -86,6 +86,8 @@ def _reliability(options: argparse.Namespace) -> "Figure":
 
     found = predictions_of(options)
     if options.edges == "smooth":
+        if options.band != "interval":
+            raise BadInput("--edges smooth has no bins to draw anew; leave --band bootstrap out.")
         return draw_smooth_reliability({n: judged_of(options, n, p) for n, p in found.items()})
     make = equal_mass if options.edges == "mass" else Reliability.of_confidence
     samples = {name: Samples.of(predictions) for name, predictions in found.items()}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mixcal.commands.score_kinds import add_kind
 from mixcal.core.errors import BadInput
 from mixcal.core.predictions import Predictions
 from mixcal.recipe import parsed_setting
@@ -20,8 +21,13 @@ WEIGHTS = ("averaged", "raw", "best")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """A run folder, or the files to fit on and apply to; the method; where to."""
     parser.add_argument("run", nargs="?", type=Path, help="a run folder")
-    parser.add_argument("--fit", type=Path, metavar="FILE", help="validation predictions (.npz)")
-    parser.add_argument("--apply", type=Path, metavar="FILE", help="predictions to rescale (.npz)")
+    parser.add_argument(
+        "--fit", type=Path, metavar="FILE", help="validation predictions (.npz, .csv, .parquet)"
+    )
+    parser.add_argument(
+        "--apply", type=Path, metavar="FILE", help="predictions to rescale (the same)"
+    )
+    add_kind(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="the rescaled predictions (.npz)")
     parser.add_argument(
         "--method", help="temperature (the default) or another name of docs/rescaling.md"
@@ -62,6 +68,8 @@ class Job:
     method: str
     fitted: Path | None
     out: Path | None
+    folder: RunFolder | None = None
+    weights: str = ""
 
 
 def _run_job(options: argparse.Namespace) -> Job:
@@ -70,6 +78,7 @@ def _run_job(options: argparse.Namespace) -> Job:
         (options.fit, "--fit"),
         (options.apply, "--apply"),
         (options.load, "--load"),
+        (options.kind, f"--{options.kind}"),
     ):
         if given is not None:
             raise BadInput(f"{name} is for prediction files; give a run folder or files, not both.")
@@ -96,6 +105,8 @@ def _run_job(options: argparse.Namespace) -> Job:
         method=method,
         fitted=options.save or folder.rescaler(method, weights),
         out=options.out or folder.rescaled("test", method, weights),
+        folder=folder,
+        weights=weights,
     )
 
 
@@ -133,6 +144,9 @@ def _first_weights(folder: RunFolder) -> str:
 
 def _file_job(options: argparse.Namespace) -> Job:
     """Predictions of any origin."""
+    from mixcal.judging.apart import check_apart
+    from mixcal.judging.reading import read_predictions
+
     if options.apply is None or (options.fit is None) == (options.load is None):
         raise BadInput(
             "Give a run folder, or --fit VALIDATION.npz --apply TEST.npz, "
@@ -143,11 +157,11 @@ def _file_job(options: argparse.Namespace) -> Job:
     fit = None
     if options.fit is not None:
         # Whoever says "fit on this" says that it is not test data, unless the file says it is.
-        fit = Predictions.load(options.fit, unsaid="validation")
+        fit = read_predictions(options.fit, options.kind, unsaid="validation")
         fit = replace(fit, source=str(options.fit))
     job = Job(
         fit=fit,
-        apply=replace(Predictions.load(options.apply), source=str(options.apply)),
+        apply=replace(read_predictions(options.apply, options.kind), source=str(options.apply)),
         method=options.sets or options.method or "temperature",
         fitted=options.save,
         out=options.out,
@@ -157,26 +171,13 @@ def _file_job(options: argparse.Namespace) -> Job:
     return job
 
 
-def check_apart(fit: Predictions, apply: Predictions) -> None:
-    """Refuse other classes, and the same samples twice."""
-    if fit.scores.shape[1] != apply.scores.shape[1]:
-        raise BadInput(
-            f"{fit.source} has {fit.scores.shape[1]} classes and {apply.source} "
-            f"{apply.scores.shape[1]}; give predictions of one classifier."
-        )
-    if len(fit) == len(apply) and np.array_equal(fit.scores, apply.scores):
-        raise BadInput(
-            f"{fit.source} and {apply.source} hold the same samples; fitted there, the rescaler "
-            "would judge itself. Give held-out validation predictions to --fit."
-        )
-
-
 def write_new(path: Path | None, write: Any, *, overwrite: bool) -> None:
     """Write a file unless it is there with other content."""
-    from mixcal.training.disk import write_atomically
+    from mixcal.training.disk import check_place, write_atomically
 
     if path is None:
         return
+    check_place(path)
     if path.exists() and not overwrite:
         trial = path.with_name(f".{path.name}.new")
         try:
@@ -187,8 +188,6 @@ def write_new(path: Path | None, write: Any, *, overwrite: bool) -> None:
         if same:
             return
         raise BadInput(f"{path} exists already and differs; give --overwrite or another name.")
-    if not path.parent.is_dir():
-        raise BadInput(f"The folder of {path} does not exist; make it first.")
     write_atomically(path, write)
 
 
@@ -206,6 +205,7 @@ def _rescale(job: Job, options: argparse.Namespace) -> int:
     after = rescaled(rescaler, job.apply)
     write_new(job.fitted, lambda path: save_rescaler(rescaler, path), overwrite=options.overwrite)
     write_new(job.out, after.save, overwrite=options.overwrite)
+    report = _reported(job, after, name_of(rescaler))
     judged = {"before": summarized(job.apply), name_of(rescaler): summarized(after)}
     values = plain_values(rescaler)
     fitted_on = len(job.fit) if job.fit is not None else None
@@ -216,10 +216,31 @@ def _rescale(job: Job, options: argparse.Namespace) -> int:
             "before": judged["before"],
             "after": judged[name_of(rescaler)],
         }
-        print(json.dumps(record))
+        from mixcal.judging.report.figures import finite
+
+        print(json.dumps(finite(record), allow_nan=False))
         return 0
     _show(job, judged, values, fitted_on)
+    if report is not None:
+        print(f"report: {report}")
     return 0
+
+
+def _reported(job: Job, after: Predictions, name: str) -> Path | None:
+    """A run's judgement and page with the rescaled predictions that now lie in its folder."""
+    folder = job.folder
+    if (
+        folder is None
+        or not folder.finished()
+        or job.out != folder.rescaled("test", name, job.weights)
+    ):
+        return None
+    from mixcal.conclusion import note_rescaled
+    from mixcal.exporting import LABELS
+    from mixcal.reporting import write_report
+
+    note_rescaled(folder, after, f"{LABELS[job.weights]}, {name}")
+    return write_report(folder.path)
 
 
 def _show(job: Job, judged: dict[str, Any], values: dict[str, Any], fitted_on: int | None) -> None:

@@ -1,6 +1,7 @@
 """Predictions: the file between training and judging, whoever made them."""
 
 import json
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -152,11 +153,22 @@ class Predictions:
     def arrays_of(path: Path) -> dict[str, np.ndarray]:
         """What a `.npz` holds, unchecked; nothing is unpickled."""
         try:
-            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-                return dict(file)
+            with open(path, "rb") as raw:
+                if not zipfile.is_zipfile(raw):
+                    raise BadInput(f"{path} is no .npz file, or half of one; write it again.")
+                raw.seek(0)
+                with np.load(raw, allow_pickle=False) as file:
+                    return dict(file)
         except FileNotFoundError:
             raise BadInput(f"{path} does not exist; give the path of a prediction file.") from None
+        except BadInput:
+            raise
         except Exception as error:
+            if "allow_pickle" in str(error):
+                raise BadInput(
+                    f"{path} holds Python objects, which mixcal does not unpickle; write numbers "
+                    "and texts only."
+                ) from None
             raise BadInput(
                 f"{path} cannot be read as a .npz file ({error}); make it anew."
             ) from None

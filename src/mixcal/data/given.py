@@ -63,10 +63,10 @@ def as_bytes(values: Shaped[np.ndarray, "..."], range_: Range | None) -> UInt8[n
     most = 255 if whole else 1
     low, high = (values.min(), values.max()) if values.size else (0, 0)
     if low < 0 or high > most:
-        kind = "whole numbers must lie in 0 … 255" if whole else "decimal ones in 0 … 1"
+        kind = "whole numbers must lie in 0 … 255" if whole else "decimal numbers must lie in 0 … 1"
         raise BadInput(
-            f"X goes from {low:g} to {high:g}, and {kind}; say with value_range=(low, high) what "
-            'is black and what is white, or value_range="data" to take the smallest and largest.'
+            f"X reaches from {low:g} to {high:g}, and {kind}; say with value_range=(low, high) "
+            'what is black and what is white, or value_range="data" for the smallest and largest.'
         )
     return values.astype(np.uint8) if whole else np.rint(values * 255).astype(np.uint8)
 

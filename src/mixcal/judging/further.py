@@ -12,6 +12,7 @@ from mixcal.core.errors import BadInput
 from mixcal.core.margins import Margins
 from mixcal.core.predictions import Predictions
 from mixcal.core.pseudo_mistakes import PseudoMistakes
+from mixcal.judging.metrics.brier_parts import brier_intervals
 from mixcal.judging.metrics.class_groups import Group, class_groups, of_every_class, of_groups
 from mixcal.judging.metrics.human import against_people
 from mixcal.judging.metrics.intervals import share_interval
@@ -20,7 +21,7 @@ from mixcal.judging.metrics.partition import Partition
 from mixcal.judging.metrics.proximity import piece, proximity
 from mixcal.judging.metrics.reliability import Reliability
 from mixcal.judging.metrics.reliability_intervals import error_interval
-from mixcal.judging.metrics.scores import brier_decomposition, top_k_right
+from mixcal.judging.metrics.scores import top_k_right
 from mixcal.judging.samples import Samples
 
 # Neighbors are looked up among this many samples at most.
@@ -36,10 +37,10 @@ def top_k(predictions: Predictions, *, k: int, level: float = 0.95) -> dict[str,
     return asdict(share_interval(int(hits.sum()), len(hits), level=level))
 
 
-def brier_parts(samples: Samples, *, bins: int = 15) -> dict[str, float]:
+def brier_parts(samples: Samples, *, bins: int = 15, level: float = 0.95) -> dict[str, Any]:
     """Murphy's parts of the top-label Brier score."""
-    parts = brier_decomposition(samples.confidence, samples.right, bins=bins)
-    return {"score": parts.score, **asdict(parts)}
+    made = brier_intervals(samples.confidence, samples.right, bins=bins, level=level)
+    return {name: asdict(part) for name, part in made.items()}
 
 
 def positive_class(
@@ -105,6 +106,11 @@ def groups(
 ) -> list[dict[str, Any]] | None:
     """Head, medium and tail classes, where the file holds class counts that differ."""
     counts = predictions.class_counts
+    if counts is None and cuts is not None:
+        raise BadInput(
+            f"{predictions.source or 'The predictions'}: no `class_counts` say which classes are "
+            "frequent, so there is nothing to cut; add that array, or leave --cuts out."
+        )
     if counts is None or (cuts is None and (len(counts) < 3 or counts.min() == counts.max())):
         return None
     chosen = class_groups(counts, cuts=cuts)
@@ -133,7 +139,7 @@ def long_tail(predictions: Predictions) -> dict[str, Any]:
 
 
 def near_and_far(
-    predictions: Predictions, samples: Samples, *, bins: int = 15
+    predictions: Predictions, samples: Samples, *, bins: int = 15, level: float = 0.95
 ) -> dict[str, Any] | None:
     """PIECE in both variants, where the file holds features; neighbors are the other samples."""
     if predictions.features is None:
@@ -147,8 +153,12 @@ def near_and_far(
     official = proximity(features, features, same=True, variant="official")
     return {
         "n": len(features),
-        "paper": piece(confidence, right, paper, bins=bins),
-        "official": piece(confidence, right, official, bins=Partition.equal(bins, "left")),
+        "paper": asdict(error_interval(piece(confidence, right, paper, bins=bins), level=level)),
+        "official": asdict(
+            error_interval(
+                piece(confidence, right, official, bins=Partition.equal(bins, "left")), level=level
+            )
+        ),
     }
 
 
@@ -207,10 +217,12 @@ def with_people(predictions: Predictions, shares: Float[np.ndarray, "m k"]) -> P
 
 def _numbers(predictions: Predictions, rows: int) -> Int[np.ndarray, " n"]:
     ids = predictions.ids
-    if not np.issubdtype(ids.dtype, np.integer) or ids.min() < 0 or ids.max() >= rows:
+    numbers = np.issubdtype(ids.dtype, np.integer)
+    if not numbers or ids.min() < 0 or ids.max() >= rows:
+        why = f"reach from {ids.min()} to {ids.max()}" if numbers else "are no row numbers"
         raise BadInput(
-            f"{rows} rows of human labels do not fit {len(predictions)} predictions whose ids are "
-            "no row numbers; give one row a prediction."
+            f"{rows} rows of human labels do not fit {len(predictions)} predictions whose ids "
+            f"{why}; give one row a prediction, or ids that are row numbers."
         )
     return ids.astype(np.int64)
 

@@ -25,6 +25,7 @@ from jaxtyping import Bool, Float, Int
 
 from mixcal.core.errors import BadInput
 from mixcal.core.predictions import Predictions, check_labels, check_scores
+from mixcal.judging.apart import check_held_out
 
 Score = Literal["lac", "aps", "raps"]
 SCORES = ("lac", "aps", "raps")
@@ -138,11 +139,7 @@ def quantile(scores: Float[np.ndarray, " n"], coverage: float) -> float:
 
 def fit_sets(predictions: Predictions, **knobs: Any) -> PredictionSets:
     """Sets from predictions that are not those of the test data."""
-    if predictions.split == "test":
-        raise BadInput(
-            f"{predictions.source or 'The predictions'}: the split is test, and sets fitted there "
-            "would judge themselves; fit them on validation predictions."
-        )
+    check_held_out(predictions, what="sets", itself="themselves")
     known = [field.name for field in fields(PredictionSets) if field.name not in FOUND]
     for key in knobs:
         if key not in known:

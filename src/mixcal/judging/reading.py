@@ -1,8 +1,9 @@
 """Prediction files of any origin: .npz, CSV, Parquet, and the run folders of `mixcal train`.
 
-A table has one row a sample, a column `label` (a class name, or its number) and one column of
-scores a class: `logit_NAME` or `prob_NAME`, or any names if the caller says what they are. Parquet
-may keep all scores in one list column, `logits` or `probs`. Columns `id` and `split` are optional.
+A table has one row a sample, a column `label` (a class name, or its number from 0 on) and one
+column of scores a class: `logit_NAME` or `prob_NAME`, or any names if the caller says what they
+are. Parquet may keep all scores in one list column, `logits` or `probs`. Columns `id` and `split`
+are optional.
 """
 
 from collections.abc import Mapping
@@ -30,14 +31,17 @@ DELIMITERS = ",;\t|"
 HEADLINE = ("test", "test-raw", "validation", "validation-raw")
 
 
-def read_predictions(path: Path, kind: Kind | None = None) -> Predictions:
-    """One file; `kind` says what the scores are where the file does not, and must not differ."""
-    return Predictions.from_arrays(_arrays(path, kind), where=str(path))
+def read_predictions(path: Path, kind: Kind | None = None, *, unsaid: str = "test") -> Predictions:
+    """One file; `kind` says what the scores are where the file does not, and must not differ.
+
+    `unsaid`: the split of a file that names none.
+    """
+    return Predictions.from_arrays(_arrays(path, kind), where=str(path), unsaid=unsaid)
 
 
 def read_foreign(path: Path, kind: Kind | None = None) -> Predictions:
     """Predictions on samples that belong to none of the classes: labels are not asked for."""
-    arrays = _arrays(path, kind)
+    arrays = _arrays(path, kind, labels=False)
     scores = arrays.get("logits", arrays.get("probs"))
     return Predictions.from_arrays(
         arrays | {"labels": np.zeros(0 if scores is None else len(scores), dtype=np.int64)},
@@ -63,14 +67,9 @@ def prediction_files(path: Path) -> dict[str, Path]:
 
 def read_shares(path: Path) -> Float[np.ndarray, "n k"]:
     """What people say, from an .npz: `counts` of votes, or `label_distributions`."""
-    try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = dict(file)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path} cannot be read as a .npz file ({error}); make it anew.") from None
     arrays = {
         name: array
-        for name, array in arrays.items()
+        for name, array in Predictions.arrays_of(path).items()
         if array.ndim == 2 and array.dtype.kind in "biuf"
     }
     if "label_distributions" in arrays:
@@ -87,12 +86,12 @@ def read_shares(path: Path) -> Float[np.ndarray, "n k"]:
     return votes / votes.sum(1, keepdims=True)
 
 
-def _arrays(path: Path, kind: Kind | None) -> dict[str, np.ndarray]:
+def _arrays(path: Path, kind: Kind | None, *, labels: bool = True) -> dict[str, np.ndarray]:
     ending = path.suffix.lower()
     if ending in (".csv", ".tsv", ".txt"):
-        return Columns.of_text(path).arrays(kind)
+        return Columns.of_text(path).arrays(kind, labels=labels)
     if ending in (".parquet", ".pq"):
-        return Columns.of_parquet(path).arrays(kind)
+        return Columns.of_parquet(path).arrays(kind, labels=labels)
     arrays = Predictions.arrays_of(path)
     if kind is not None and kind not in arrays and ({"logits", "probs"} & set(arrays)):
         raise BadInput(f"{path} holds no {kind} but {_other(kind)}; leave --{kind} out.")
@@ -144,16 +143,16 @@ class Columns:
             raise BadInput(f"{path} is no Parquet file ({_line(error)}); write it again.") from None
         return cls(path, table)
 
-    def arrays(self, kind: Kind | None) -> dict[str, np.ndarray]:
+    def arrays(self, kind: Kind | None, *, labels: bool = True) -> dict[str, np.ndarray]:
         """As a `.npz` of predictions holds them."""
         names = list(self.table.column_names)
         if len(set(names)) < len(names):
             raise BadInput(f"{self.path} has two columns of the same name; rename one.")
         kind, scores, classes = self._scores(names, kind)
         found = {kind: scores, "classes": np.array(classes)}
-        for name in [name for name in names if name in LABEL_COLUMNS][:1]:
+        for name in [name for name in names if name in LABEL_COLUMNS and labels][:1]:
             found["labels"] = self._labels(name, classes)
-        if "labels" not in found:
+        if "labels" not in found and labels:
             raise BadInput(
                 f"{self.path} has no column `label` (it has {', '.join(names[:8])}); "
                 "add the true class of each sample."
@@ -238,18 +237,43 @@ class Columns:
     def _labels(self, name: str, classes: list[str]) -> Shaped[np.ndarray, " n"]:
         """By the class's name; by its number where no class is called so."""
         values = self.table.column(name).to_pylist()
+        texts = ["" if value is None else _text(value) for value in values]
+        if "" in texts:
+            raise BadInput(f"{self.path}: row {texts.index('')} has no {name}; drop or mend it.")
         place = {text: k for k, text in enumerate(classes)}
-        texts = [_text(value) for value in values]
-        if all(text in place for text in texts):
-            return np.array([place[text] for text in texts], dtype=np.int64)
-        try:
-            return np.array([int(text) for text in texts], dtype=np.int64)
-        except ValueError:
-            row = next(i for i, text in enumerate(texts) if text not in place)
+        number = {str(k): k for k in range(len(classes))}
+        found = [
+            way for way in (place, number) if all(text in way for text in dict.fromkeys(texts))
+        ]
+        if not found:
+            return self._whole_numbers(texts, place)
+        # Classes that are all numbers, but not these, as in a count that begins with 1.
+        if len(found) == 2 and _are_other_numbers(classes):
             raise BadInput(
-                f"{self.path}: label {texts[row]!r} of row {row} is none of the classes "
-                f"{', '.join(classes[:8])}{' …' if len(classes) > 8 else ''}; rename one."
-            ) from None
+                f"{self.path}: the classes are called {', '.join(classes[:8])}, and whether a "
+                f"label is such a name or counts from 0 to {len(classes) - 1} cannot be told; call "
+                "the columns by words, or from 0 on."
+            )
+        return np.array([found[0][text] for text in texts], dtype=np.int64)
+
+    def _whole_numbers(self, texts: list[str], place: dict[str, int]) -> Shaped[np.ndarray, " n"]:
+        """Numbers, some of which no class has: what they are outside of is said elsewhere."""
+        wrong = [not text.lstrip("-").isdecimal() for text in texts]
+        if not any(wrong):
+            return np.array([int(text) for text in texts], dtype=np.int64)
+        if any(text in place for text in texts):
+            wrong = [text not in place for text in texts]
+        row = wrong.index(True)
+        raise BadInput(
+            f"{self.path}: label {texts[row]!r} of row {row} is none of the classes "
+            f"{', '.join(list(place)[:8])}{' …' if len(place) > 8 else ''}; rename one."
+        )
+
+
+def _are_other_numbers(classes: list[str]) -> bool:
+    """Whether all are whole numbers, but not those from 0 on."""
+    numbers = {str(k) for k in range(len(classes))}
+    return set(classes) != numbers and all(name.lstrip("-").isdecimal() for name in classes)
 
 
 def _text(value: object) -> str:

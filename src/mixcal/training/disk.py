@@ -46,8 +46,17 @@ def unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}.part")
 
 
+def check_place(path: Path) -> None:
+    """Refuse a path that no file can have."""
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder; give the name of a file.")
+    if not path.parent.is_dir():
+        raise BadInput(f"The folder of {path} does not exist; make it first.")
+
+
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` make a temporary file, put it on the disk, and give it its name."""
+    check_place(path)
     temporary = unfinished(path)
     with telling_when_full(path):
         try:

@@ -27,6 +27,16 @@ def test_nominal_ninety_percent_cover_eighty_five(name: str, n: int) -> None:
     assert found["width"] < 3.0 / sqrt(n)
 
 
+@pytest.mark.parametrize("n", [500, 2000, 10_000])
+def test_very_sure_models_are_covered(n: int) -> None:
+    """Of 500 samples one is wrong, or none; then no variance is seen."""
+    names = ("ece", "oe", "rms_ce")
+    found = covered(MODELS["very sure"], n, replicates=DRAWS, metrics=names)
+    for name in names:
+        assert found[name]["covered"] >= 0.85 - CHANCE, name
+        assert found[name]["width"] < 0.3 / sqrt(n), name
+
+
 def test_the_percentile_bootstrap_would_not() -> None:
     """What the intervals are for: resampling folds the noise of every gap once more."""
     model, generator = MODELS["slightly over"], np.random.default_rng(0)

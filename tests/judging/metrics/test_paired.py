@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mixcal.core.errors import BadInput
-from mixcal.core.predictions import Predictions
+from mixcal.core.predictions import Predictions, softmax
 from mixcal.judging.metrics.equal_mass import adaptive_error
 from mixcal.judging.metrics.paired import (
     NORMAL_FROM,
@@ -84,6 +84,35 @@ def test_a_model_does_not_differ_from_itself(metric: str) -> None:
     found = paired_difference(first, first, metric, replicates=200)
     assert found.value == 0
     assert not found.differs
+    if metric not in ("accuracy", "error"):
+        assert found.low == found.high == 0
+
+
+def test_models_that_are_nearly_the_same_are_known_to_be() -> None:
+    """Near calibration the inverted test alone gave 0.066, twice what is known."""
+    generator = np.random.default_rng(0)
+    logits = 2 * generator.standard_normal((2000, 10))
+    labels = (softmax(logits).cumsum(1) < generator.random((2000, 1))).sum(1).clip(0, 9)
+    first, second = (
+        Samples.of(Predictions.of(labels, logits=scale * logits)) for scale in (1.0, 1.02)
+    )
+    found = paired_difference(first, second, "ece", level=0.9)
+    assert found.low < 0 < found.high
+    assert found.high - found.low < 0.05
+
+
+def test_very_sure_models_are_not_known_to_be_equal() -> None:
+    """Neither made a mistake: of 500 samples a Poisson draw of three may show none."""
+    sure = np.tile([0.999, 0.001], (500, 1))
+    surer = np.tile([0.9999, 0.0001], (500, 1))
+    first, second = (
+        Samples.of_scores(probs, np.zeros(500, int), "probs") for probs in (sure, surer)
+    )
+    found = paired_difference(first, second, "ece")
+    assert found.value == pytest.approx(0.0009)
+    # Agresti & Min: half a sample for each way to disagree.
+    reach = 1.959964 / 502
+    assert (found.low, found.high) == pytest.approx((0.0009 - reach, 0.0009 + reach), abs=1e-6)
 
 
 def test_a_mean_by_hand() -> None:

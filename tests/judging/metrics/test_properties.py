@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mixcal.core.predictions import Predictions
 from mixcal.judging.metrics.classwise import ClasswiseReliability
 from mixcal.judging.metrics.equal_mass import adaptive_error
 from mixcal.judging.metrics.human import HumanReliability
@@ -25,6 +26,7 @@ from mixcal.judging.metrics.reliability import Reliability
 from mixcal.judging.metrics.reliability_intervals import error_interval, maximum_interval
 from mixcal.judging.metrics.smooth import smooth_error
 from mixcal.judging.samples import Samples
+from mixcal.judging.summary import summarized
 
 SOME = settings(max_examples=25, deadline=None)
 EXACT = {"rel": 1e-12, "abs": 1e-12}
@@ -103,6 +105,23 @@ def test_the_order_of_samples_does_not_matter(made: Pair, rule: tuple, order) ->
     )
     for name, value in before.items():
         assert after[name] == pytest.approx(value, nan_ok=True, **EXACT), name
+
+
+@pytest.mark.parametrize("n", [30, 600])
+def test_nor_for_the_ends_of_intervals(n: int) -> None:
+    generator = np.random.default_rng(n)
+    # Seven confidences: nearly all samples are tied, and many runs would end within a tie.
+    probs = generator.integers(1, 8, n) / 8
+    labels = (generator.random(n) > probs).astype(np.int64)
+    made = np.stack([probs, 1 - probs], axis=1)
+    before = summarized(Predictions.of(labels, probs=made))["metrics"]
+    for _ in range(5):
+        order = generator.permutation(n)
+        after = summarized(Predictions.of(labels[order], probs=made[order]))["metrics"]
+        for name, found in before.items():
+            for end in ("low", "value", "high"):
+                # Ends are searched to a millionth of their range.
+                assert after[name][end] == pytest.approx(found[end], abs=1e-5), (name, end)
 
 
 @given(predictions(), RULES, st.lists(st.integers(0, 40), max_size=4))

@@ -141,7 +141,8 @@ def test_piece() -> None:
     found = arrays("piece_n900")
     confidence, right, distance = found["confidence"], found["correct"], found["distance"]
     left = Partition.equal(15, "left")
-    agrees(piece(confidence, right, distance, bins=left), "piece_n900", "piece_10x15")
+    cells = piece(confidence, right, distance, bins=left)
+    agrees(cells.expected_error(), "piece_n900", "piece_10x15")
     ece = Reliability.of_confidence(confidence, right, bins=left).expected_error()
     agrees(ece, "piece_n900", "ece_15")
 

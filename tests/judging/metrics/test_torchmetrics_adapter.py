@@ -241,7 +241,7 @@ def test_foreign_samples_and_neighbors() -> None:
     samples = Samples.of_scores(logits, labels, "logits")
     near = proximity(features, features, same=True)
     assert metric.compute().item() == pytest.approx(
-        piece(samples.confidence, samples.right, near), **EXACT
+        piece(samples.confidence, samples.right, near).expected_error(), **EXACT
     )
 
 

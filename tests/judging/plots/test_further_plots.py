@@ -109,6 +109,13 @@ def test_bars_are_means_with_students_intervals() -> None:
     assert [text.get_text() for text in axes.get_yticklabels()] == ["none", "mix"]
     dots = [line.get_xdata() for line in axes.lines if line.get_markersize() == 3.2]
     assert [list(some) for some in dots] == [[4, 5, 6], [2]]
+    loss = {name: Measured.of_runs([value]) for name, value in (("a", np.inf), ("b", 2.0))}
+    axes = draw_bars({"host": loss | {"c": Measured.of_runs([np.nan])}}, metric="log loss").axes[0]
+    right = axes.get_xlim()[1]
+    # An infinite loss reaches through the axis, an undefined one has no bar.
+    assert sorted(bar.get_width() for bar in axes.patches) == [0, 2, right]
+    words = {text.get_text(): text.xy[1] for text in axes.texts}
+    assert (words["infinite"], words["undefined"]) == (0, 2)
     with pytest.raises(BadInput, match="run the study"):
         draw_bars({}, metric="ECE")
     with pytest.raises(BadInput, match="run the study"):
@@ -149,6 +156,8 @@ def test_no_mistakes_no_sheet() -> None:
     perfect = Predictions.of(np.array([0]), probs=np.array([[1.0, 0.0]]), source="file.npz")
     with pytest.raises(BadInput, match=r"file\.npz: there are no mistakes"):
         draw_exhibits(perfect, lambda i: made_pictures(len(i)))
+    with pytest.raises(BadInput, match="0 mistakes were asked for"):
+        draw_exhibits(PREDICTIONS, lambda i: made_pictures(len(i)), count=0)
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

@@ -80,3 +80,6 @@ def test_a_log_without_bins_says_what_to_do() -> None:
         moments([{"step": 1, "split": "test", "weights": "raw"}])
     with pytest.raises(BadInput, match="evaluate_every"):
         draw_joint_density([])
+    for few in ({"panels": 0}, {"group": 0}):
+        with pytest.raises(BadInput, match="give 1 or more"):
+            draw_joint_density(moments([line(1, "raw")]), **few)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 
 from mixcal.core.errors import BadInput
 from mixcal.core.predictions import Predictions
+from mixcal.judging.rescaling.fitting_data import TrueClassImpossible, logits_to_rescale
 from mixcal.judging.rescaling.registry import (
     RESCALERS,
     find_rescaler,
     fit_rescaler,
+    knobs_of,
     rescaled,
     rescaled_probs,
 )
@@ -97,3 +100,44 @@ def test_importing_them_all_brings_in_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("digits", [6, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zeros_of_rounded_probabilities_stand_for_little(digits: int, dtype: type) -> None:
+    """At log(tiny) they gave 4.1 in place of 1.9, and another number for float32."""
+    generator = np.random.default_rng(1)
+    z = 4 * generator.standard_normal((2000, 10))
+    labels = (z / 2 + generator.gumbel(size=z.shape)).argmax(1)
+    exact = Predictions.of(labels, logits=z, split="validation")
+    rounded = exact.probs.round(digits)
+    rounded = (rounded / rounded.sum(1, keepdims=True)).astype(dtype)
+    written = Predictions.of(labels, probs=rounded, split="validation", source="rounded.csv")
+    assert (written.probs == 0).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrueClassImpossible)
+        for name in ("temperature", "platt"):
+            known = rescaled(fit_rescaler(name, exact), exact)
+            found = rescaled(fit_rescaler(name, written), written)
+            assert found.probs == pytest.approx(known.probs, abs=0.05), name
+
+
+def test_a_true_class_of_probability_zero_is_said() -> None:
+    probs = np.array([[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]] * 5)
+    written = Predictions.of(np.array([1, 1, 0] * 5), probs=probs, split="validation", source="p")
+    with pytest.warns(TrueClassImpossible, match="p: the true class of 5 of 15 samples"):
+        fit_rescaler("platt", written)
+    # Half of 0.25 is more than a thousandth, which is the most that zero stands for.
+    assert np.exp(logits_to_rescale(written)).min() == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize("name", RESCALERS)
+def test_values_of_the_wrong_kind_are_refused_in_a_sentence(name: str) -> None:
+    for key, default in knobs_of(name).items():
+        for value in ("abc", [1], True, float("nan"), -1):
+            with pytest.raises(BadInput, match=f"{key}|{value}"):
+                fit_rescaler(name, predictions(), **{key: value})
+        if isinstance(default, int):
+            for value in (2.5, 0):
+                with pytest.raises(BadInput, match=f"{key} is {value}; it must be a whole number"):
+                    fit_rescaler(name, predictions(), **{key: value})

@@ -98,8 +98,8 @@ def notes(
     percent = round(100 * float(summary["level"]))
     said = [
         f"{predictions.split}, n = {len(predictions):,}, {summary['bins']} bins of equal width.",
-        f"Δ: minus {baseline.name} on the same samples, with the {percent} % interval of a paired "
-        f"bootstrap ({replicates:,} replicates); * marks intervals that exclude zero.",
+        f"Δ: minus {baseline.name} on the same samples, with {percent} % intervals"
+        f"{_ways(metrics, replicates)}; * marks intervals that exclude zero.",
     ]
     if tests := (runs - 1) * sum(metric in PAIRED for metric in metrics):
         said.append(
@@ -110,6 +110,18 @@ def notes(
     if unpaired:
         said.append(f"No paired difference is known for {', '.join(unpaired)}.")
     return tuple(said)
+
+
+def _ways(metrics: Sequence[str], replicates: int) -> str:
+    """How the intervals of these metrics are made."""
+    by: dict[str, list[str]] = {}
+    for metric in metrics:
+        if metric in PAIRED:
+            by.setdefault(HOW.get(metric, NORMS), []).append(metric)
+    said = [f"{', '.join(some)}: {way}" for way, some in by.items()]
+    if set(by) - {SHARES}:
+        said.append(f"{replicates:,} replicates")
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _twins(contenders: Sequence[Contender], baseline: Contender) -> list[str]:

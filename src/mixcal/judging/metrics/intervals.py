@@ -32,6 +32,8 @@ def normal_quantile(level: float) -> float:
     """How many standard deviations a two-sided interval of this level reaches."""
     if not 0 < level < 1:
         raise BadInput(f"the level {level} is not between 0 and 1; give 0.95 for 95 %.")
+    if 0.5 + level / 2 >= 1:
+        raise BadInput(f"the level {level} is next to certainty; give 0.95 for 95 %.")
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 
@@ -47,7 +49,8 @@ def mean_interval(
     One infinite value makes the mean and both ends infinite: so is the expectation.
     """
     mean, n = float(values.mean()), len(values)
-    deviation = float(values.std(ddof=1)) if n > 1 and math.isfinite(mean) else math.nan
+    with np.errstate(over="ignore"):  # of log losses beyond 1e154 the deviation is infinite
+        deviation = float(values.std(ddof=1)) if n > 1 and math.isfinite(mean) else math.nan
     return mean_of_moments(mean, deviation, n, level=level, lowest=lowest, highest=highest)
 
 

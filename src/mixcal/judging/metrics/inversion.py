@@ -133,13 +133,12 @@ class Path:
         raised = np.where(gaps < 0, -1.0, 1.0) * np.maximum(np.abs(gaps), spread)
         if sides == "both":
             return cls.of(raised, noise, norm)
+        if not (raised > 0).any():
+            # All lie on the other side: the one that is nearest to this side may belong to it.
+            nearest = (gaps / np.where(spread > 0, spread, 1)).argmax()
+            raised = np.where(np.arange(len(gaps)) == nearest, np.abs(raised), raised)
         # Gaps on the other side stay where they are: there the noise adds nothing.
-        noise = noise + np.minimum(raised, 0)
-        if (raised > 0).any():
-            return cls.of(np.maximum(raised, 0), noise, norm)
-        nearest = (gaps / np.where(spread > 0, spread, 1)).argmax()
-        shape = np.where(np.arange(len(gaps)) == nearest, np.abs(raised), 0.0)
-        return cls.of(shape, noise, norm)
+        return cls.of(np.maximum(raised, 0), noise + np.minimum(raised, 0), norm)
 
     def observed(self, error: float) -> Float[np.ndarray, " r"]:
         """Draws of the observed error where this is the true one."""

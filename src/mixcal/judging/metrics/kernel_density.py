@@ -12,6 +12,7 @@ mirrored at the nearer end only, and points where both densities are below 1e−
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from mixcal.judging.metrics.few_mistakes import widened_by_rate
 from mixcal.judging.metrics.intervals import Estimate
 from mixcal.judging.metrics.inversion import norm_interval, normal_draws, sum_of_absolutes
 
@@ -85,7 +86,8 @@ def kernel_density_interval(
     spread = np.sqrt(squares @ smear**2)
     plain = float(np.abs(field).sum())
     found = norm_interval(plain, field, spread, noise, sum_of_absolutes, level=level)
-    return Estimate(value, min(found.low, value), min(max(found.high, value), 1.0))
+    found = Estimate(value, min(found.low, value), min(max(found.high, value), 1.0))
+    return widened_by_rate(found, right, level=level)
 
 
 def _density(

@@ -13,8 +13,9 @@ number. Each replicate draws the samples with replacement, the same ones for bot
 Norms are biased by their noise, each by its own amount, and resampled ones twice: between a
 calibrated and an overconfident model the percentile bootstrap covers next to nothing. So the
 replicates serve as draws of the noise of both models' gaps, and the test of `inversion` is inverted
-for δ = e₁ − e₂; the level of both is the one at which e₁ + e₂ is as expected. Above 50,000 samples
-the replicates are drawn from the normal distribution the bootstrap tends to.
+for δ = e₁ − e₂; the level of both is the one at which e₁ + e₂ is as expected. Nor can |δ| exceed
+the norm of the difference of both models' gaps, whose upper end follows in the same way. Above
+50,000 samples the replicates are drawn from the normal distribution the bootstrap tends to.
 """
 
 import math
@@ -25,8 +26,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from mixcal.core.errors import BadInput
+from mixcal.judging.metrics.few_mistakes import mistakes_are_few
 from mixcal.judging.metrics.intervals import normal_quantile
-from mixcal.judging.metrics.inversion import Path
+from mixcal.judging.metrics.inversion import Path, sum_of_absolutes
 from mixcal.judging.metrics.paired_columns import PAIRED, Summed, summed_metric
 from mixcal.judging.metrics.partition import Partition
 from mixcal.judging.samples import Samples
@@ -152,9 +154,23 @@ def _of_sums(
             (means[half:], spread[half:], noise[:, half:]),
         )
     ]
+    if np.array_equal(columns[:, :half], columns[:, half:]):
+        return Difference(first=a, second=b, value=0.0, low=0.0, high=0.0)
     tail = (1 - level) / 2
     low = _difference_where(ends[0][0], ends[1][1], a, b, 1 - tail)
     high = _difference_where(ends[0][1], ends[1][0], a, b, tail)
+    # Models that are nearly the same differ at most by the norm of what sets their gaps apart.
+    apart, own = means[:half] - means[half:], noise[:, :half] - noise[:, half:]
+    norm = sum_of_absolutes if metric.sides == "positive" else metric.norm
+    quietest = Path.quietest(apart, own.std(0) + 1e-15, own, norm, "both")
+    observed = float(norm(apart[None])[0])
+    reach = max(quietest.error_where(tail / 2, observed), observed)
+    low, high = max(low, -reach), min(high, reach)
+    if mistakes_are_few(first.right) and mistakes_are_few(second.right):
+        # Then the replicates show no noise; a mistake more moves the difference by 1 / n.
+        shares = _of_shares(first.right, second.right, normal_quantile(level), sign=1)
+        further = max(shares.value - shares.low, shares.high - shares.value)
+        low, high = min(low, a - b - further), max(high, a - b + further)
     return Difference(first=a, second=b, value=a - b, low=min(low, a - b), high=max(high, a - b))
 
 

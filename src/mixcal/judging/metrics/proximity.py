@@ -67,16 +67,16 @@ def piece(
     *,
     proximity_bins: int = 10,
     bins: int | Partition = 15,
-) -> float:
-    """PIECE over proximity bins of equal mass; never below the ECE with the same confidence bins.
+) -> Reliability:
+    """The cells of PIECE, whose expected error it is: bins of confidence within ones of proximity.
 
+    Bins of proximity hold equally many samples; PIECE is never below the ECE with the same bins.
     The released code closes the confidence bins on the left: `bins=Partition.equal(15, "left")`.
     """
     edges = np.quantile(proximity, np.linspace(0, 1, proximity_bins + 1))
     place = np.searchsorted(edges[1:-1], proximity, side="right")
-    total = 0.0
-    for b in range(proximity_bins):
-        inside = place == b
-        part = Reliability.of_confidence(confidence[inside], right[inside], bins=bins)
-        total += part.expected_error() * part.n
-    return total / len(confidence)
+    partition = bins if isinstance(bins, Partition) else Partition.equal(bins)
+    cells = place * partition.bins + partition.place(confidence)
+    return Reliability.of_places(
+        cells, confidence, right, Partition.equal(proximity_bins * partition.bins)
+    )

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from mixcal.judging.metrics.few_mistakes import widened_by_rate
 from mixcal.judging.metrics.intervals import Estimate, normal_quantile, share_interval
 from mixcal.judging.metrics.inversion import largest_absolute, norm_interval, normal_draws
 
@@ -60,20 +61,30 @@ def kolmogorov_smirnov_interval(
     level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """KS and its interval, by the inversion of sums over some hundred runs of samples."""
+    """KS and its interval, by the inversion of sums over some hundred runs of samples.
+
+    A run ends where the confidence changes, so the order of tied samples decides nothing.
+    """
     value = kolmogorov_smirnov_error(confidence, right)
     order = np.argsort(confidence)
-    gap = (right[order] - confidence[order].astype(np.float64)) / len(order)
-    cells = min(CELLS, len(order))
-    starts = np.linspace(0, len(order), cells + 1).astype(np.int64)[:-1]
+    ordered = confidence[order].astype(np.float64)
+    gap = (right[order] - ordered) / len(order)
+    firsts = np.flatnonzero(np.append(True, np.diff(ordered) > 0))
+    squares, gap = np.add.reduceat(gap * gap, firsts), np.add.reduceat(gap, firsts)
+    starts = _even_starts(firsts, len(order))
     field = np.cumsum(np.add.reduceat(gap, starts))
-    squares = np.add.reduceat(gap * gap, starts)
-    noise = np.cumsum(normal_draws(cells, seed=seed) * np.sqrt(squares), axis=1)
+    squares = np.add.reduceat(squares, starts)
+    noise = np.cumsum(normal_draws(len(starts), seed=seed) * np.sqrt(squares), axis=1)
     spread = np.sqrt(np.cumsum(squares))
-    found = norm_interval(
-        float(np.abs(field).max()), field, spread, noise, largest_absolute, level=level
-    )
-    return Estimate(value, min(found.low, value), min(max(found.high, value), 1.0))
+    found = norm_interval(value, field, spread, noise, largest_absolute, level=level)
+    found = Estimate(value, found.low, min(found.high, 1.0))
+    return widened_by_rate(found, right, level=level)
+
+
+def _even_starts(firsts: Int[np.ndarray, " v"], n: int) -> Int[np.ndarray, " s"]:
+    """At which values the runs start: some hundred, of about equally many samples."""
+    wanted = np.linspace(0, n, min(CELLS, n) + 1).astype(np.int64)[:-1]
+    return np.unique(np.searchsorted(firsts, wanted, side="right") - 1)
 
 
 def risk_coverage(

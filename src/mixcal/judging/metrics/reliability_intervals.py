@@ -1,9 +1,10 @@
 """Intervals of everything that comes from a Reliability, from its sums alone.
 
 What is estimated is the error a model of this kind has over the whole population with these bins.
-The method is `inversion`; for the MCE, where bins of a few samples decide, it is a union: each
-bin's accuracy gets Wilson's interval, the largest upper end bounds the largest gap from above, and
-the largest of the lower ends, each at the M-th part of the error rate, bounds it from below.
+The method is `inversion`, and `few_mistakes` where the noise is no normal one. For the MCE, where
+bins of a few samples decide, it is a union: each bin's accuracy gets Wilson's interval, the largest
+upper end bounds the largest gap from above, and the largest of the lower ends, each at the M-th
+part of the error rate, bounds it from below.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,9 +13,10 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from mixcal.judging.metrics.classwise import ClasswiseReliability
+from mixcal.judging.metrics.few_mistakes import widened
 from mixcal.judging.metrics.intervals import Estimate, normal_quantile, wilson
 from mixcal.judging.metrics.inversion import (
     Norm,
@@ -72,60 +74,68 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class NormOfGaps:
-    """A metric as a norm of one gap per bin that holds samples, with its standard deviations."""
+    """A metric as a norm of weight · gap, one per bin, with its standard deviations.
+
+    A negative weight looks at the other side.
+    """
 
     value: float
-    gaps: Float[np.ndarray, " m"]
+    weights: Float[np.ndarray, " m"]
     spread: Float[np.ndarray, " m"]
     norm: Norm
     sides: Sides = "both"
 
-    def interval(self, level: float, seed: int) -> Estimate:
-        """By inversion."""
-        draws = normal_draws(len(self.gaps), seed=seed) * self.spread
+    def interval(self, sums: Reliability, level: float, seed: int) -> Estimate:
+        """By inversion over the bins that hold samples; wider where mistakes are few."""
+        held = sums.counts > 0
+        weights, spread = self.weights[held], self.spread[held]
+        draws = normal_draws(len(spread), seed=seed) * spread
+        gaps = weights * sums.gaps[held]
         found = norm_interval(
-            self.value, self.gaps, self.spread, draws, self.norm, level=level, sides=self.sides
+            self.value, gaps, spread, draws, self.norm, level=level, sides=self.sides
         )
-        return _within_one(found)
+        return widened(
+            _within_one(found),
+            right=sums.right[held].astype(np.float64),
+            counts=sums.counts[held].astype(np.float64),
+            claimed=sums.confidences[held],
+            weights=weights,
+            level=level,
+            sides=self.sides,
+        )
 
 
-def _ece(sums: Reliability, noise: Noise, held: Bool[np.ndarray, " m"]) -> NormOfGaps:
-    gaps = (sums.shares * sums.gaps)[held]
-    return NormOfGaps(sums.expected_error(), gaps, noise.weighted[held], sum_of_absolutes)
+def _ece(sums: Reliability, noise: Noise) -> NormOfGaps:
+    return NormOfGaps(sums.expected_error(), sums.shares, noise.weighted, sum_of_absolutes)
 
 
 def _one_sided(
-    sums: Reliability,
-    noise: Noise,
-    held: Bool[np.ndarray, " m"],
-    sign: float,
-    *,
-    by_confidence: bool = False,
+    sums: Reliability, noise: Noise, sign: float, *, by_confidence: bool = False
 ) -> NormOfGaps:
     """Overconfidence (sign 1) or underconfidence (sign −1), weighted by confidence if asked."""
     scale: Scale = sums.confidences if by_confidence else 1.0
     value = (sums.overconfidence if sign > 0 else sums.underconfidence)(weighted=by_confidence)
-    gaps, spread = (sign * scale * sums.shares * sums.gaps)[held], (scale * noise.weighted)[held]
-    return NormOfGaps(value, gaps, spread, sum_of_positives, "positive")
+    weights, spread = sign * scale * sums.shares, scale * noise.weighted
+    return NormOfGaps(value, weights, spread, sum_of_positives, "positive")
 
 
-def _ace(sums: Reliability, noise: Noise, held: Bool[np.ndarray, " m"]) -> NormOfGaps:
-    number = np.count_nonzero(held)
-    gaps, spread = sums.gaps[held] / number, noise.plain[held] / number
-    return NormOfGaps(sums.average_error(), gaps, spread, sum_of_absolutes)
+def _ace(sums: Reliability, noise: Noise) -> NormOfGaps:
+    number = np.count_nonzero(sums.counts)
+    weights = np.full(sums.bins, 1 / number)
+    return NormOfGaps(sums.average_error(), weights, noise.plain / number, sum_of_absolutes)
 
 
-def _rms(sums: Reliability, noise: Noise, held: Bool[np.ndarray, " m"]) -> NormOfGaps:
-    gaps, value = (np.sqrt(sums.shares) * sums.gaps)[held], sums.root_mean_squared_error()
-    return NormOfGaps(value, gaps, noise.rooted[held], root_of_squares)
+def _rms(sums: Reliability, noise: Noise) -> NormOfGaps:
+    value, weights = sums.root_mean_squared_error(), np.sqrt(sums.shares)
+    return NormOfGaps(value, weights, noise.rooted, root_of_squares)
 
 
-def _weighted_maximum(sums: Reliability, noise: Noise, held: Bool[np.ndarray, " m"]) -> NormOfGaps:
-    gaps, value = (sums.shares * sums.gaps)[held], sums.maximum_error(weighted=True)
-    return NormOfGaps(value, gaps, noise.weighted[held], largest_absolute)
+def _weighted_maximum(sums: Reliability, noise: Noise) -> NormOfGaps:
+    value = sums.maximum_error(weighted=True)
+    return NormOfGaps(value, sums.shares, noise.weighted, largest_absolute)
 
 
-NORMS: Mapping[str, Callable[[Reliability, Noise, Bool[np.ndarray, " m"]], NormOfGaps]] = {
+NORMS: Mapping[str, Callable[[Reliability, Noise], NormOfGaps]] = {
     "ece": _ece,
     "oe": partial(_one_sided, sign=1.0),
     "ue": partial(_one_sided, sign=-1.0),
@@ -141,10 +151,9 @@ def error_interval(
     sums: Reliability, metric: str = "ece", *, level: float = 0.95, seed: int = 0
 ) -> Estimate:
     """One of `NORMS` with its interval; of no samples 0 between 0 and 1."""
-    held = sums.counts > 0
-    if not held.any():
+    if not sums.n:
         return Estimate(0.0, 0.0, 1.0)
-    return NORMS[metric](sums, Noise.of(sums), held).interval(level, seed)
+    return NORMS[metric](sums, Noise.of(sums)).interval(sums, level, seed)
 
 
 def reliability_intervals(
@@ -187,11 +196,15 @@ def classwise_interval(
     mixed = (counts * share + expected) / (counts + 1)
     variance = mixed * (1 - mixed) + (1 - counts / n) * (share - expected) ** 2
     spread = np.sqrt(counts * variance)[held] / (n * k)
-    draws = normal_draws(len(gaps), seed=seed)
-    return _within_one(
-        norm_interval(
-            sums.expected_error(), gaps, spread, draws * spread, sum_of_absolutes, level=level
-        )
+    draws = normal_draws(len(gaps), seed=seed) * spread
+    found = norm_interval(sums.expected_error(), gaps, spread, draws, sum_of_absolutes, level=level)
+    return widened(
+        _within_one(found),
+        right=sums.positives[held].astype(np.float64),
+        counts=sums.counts[held].astype(np.float64),
+        claimed=expected[held],
+        weights=sums.counts[held] / (n * k),
+        level=level,
     )
 
 

@@ -3,13 +3,10 @@
 log loss      −log p_y                      Brier score   Σ_k (p_k − 1[k = y])²
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-
-from mixcal.judging.metrics.reliability import Reliability
 
 Scale = Literal["sum", "half", "mean"]
 
@@ -57,41 +54,3 @@ def top_k_right(
     own = scores[np.arange(len(scores)), labels][:, None]
     earlier = np.arange(scores.shape[1]) < labels[:, None]
     return ((scores > own) | ((scores == own) & earlier)).sum(1) < k
-
-
-@dataclass(frozen=True, slots=True)
-class BrierParts:
-    """Brier score = reliability − resolution + uncertainty + what lies within the bins."""
-
-    reliability: float
-    resolution: float
-    uncertainty: float
-    within: float
-
-    @property
-    def score(self) -> float:
-        """The sum of the parts."""
-        return self.reliability - self.resolution + self.uncertainty + self.within
-
-
-def brier_decomposition(
-    confidence: Float[np.ndarray, " n"], right: Bool[np.ndarray, " n"], *, bins: int = 15
-) -> BrierParts:
-    """Murphy's decomposition of the top-label Brier score over bins of confidence.
-
-    (Murphy, Journal of Applied Meteorology 1973; the part within bins as in Stephenson, Coelho and
-    Jolliffe, Weather and Forecasting 2008.) With r the gap, a the accuracy of a bin and c its
-    confidences: reliability Σ share r², resolution Σ share (a − accuracy)², uncertainty
-    accuracy (1 − accuracy), within Σ share (var c − 2 cov(c, right)).
-    """
-    sums = Reliability.of_confidence(confidence, right, bins=bins)
-    counts = np.maximum(sums.counts, 1)
-    overall = sums.accuracy()
-    variance = sums.confidence_squared / counts - sums.confidences**2
-    covariance = sums.confidence_of_right / counts - sums.confidences * sums.accuracies
-    return BrierParts(
-        reliability=sums.squared_error(),
-        resolution=float((sums.shares * (sums.accuracies - overall) ** 2).sum()),
-        uncertainty=overall * (1 - overall),
-        within=float((sums.shares * (variance - 2 * covariance)).sum()),
-    )

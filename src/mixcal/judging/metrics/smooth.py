@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from mixcal.judging.metrics.few_mistakes import widened_by_rate
 from mixcal.judging.metrics.intervals import Estimate
 from mixcal.judging.metrics.inversion import norm_interval, normal_draws, sum_of_absolutes
 
@@ -55,7 +56,8 @@ def smooth_interval(
         float(np.abs(field).sum()), field, spread, noise, sum_of_absolutes, level=level
     )
     value = smoother.error_at(width)
-    return Estimate(value, min(found.low, value), min(max(found.high, value), 1.0))
+    found = Estimate(value, min(found.low, value), min(max(found.high, value), 1.0))
+    return widened_by_rate(found, right, level=level)
 
 
 def smooth_curve(

@@ -1,5 +1,6 @@
 """Errors from bins of equal width, as torchmetrics' `Metric`: their states do not grow with n."""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from mixcal.judging.metrics.conventions import Convention, convention
 from mixcal.judging.metrics.intervals import Estimate
 from mixcal.judging.metrics.reliability import Reliability
 from mixcal.judging.metrics.torchmetrics_state import (
+    UNKNOWN,
     Metric,
     add_kind,
     add_sum,
@@ -24,6 +26,7 @@ from mixcal.judging.metrics.torchmetrics_state import (
     samples_of,
     scalar_of,
     tensor_of,
+    unseen,
 )
 
 BINNED: Mapping[str, Callable[..., float]] = {
@@ -76,6 +79,8 @@ class BinnedError(Metric):
         self.confidence_of_right += tensor_of(sums.confidence_of_right, self)
 
     def compute(self) -> Float[Tensor, ""]:
+        if unseen(self):
+            return scalar_of(math.nan, self)
         sums = self.reliability()
         if self.metric == "debiased_ece":
             value = sums.debiased_error(singletons=self.rules.singletons)
@@ -86,6 +91,8 @@ class BinnedError(Metric):
     def estimate(self, level: float = 0.95) -> Estimate:
         """The value with its interval, over all processes."""
         with self.sync_context():
+            if unseen(self):
+                return UNKNOWN
             sums = self.reliability()
         return of_bins(sums, like=self.rules, level=level)[self.metric]
 
@@ -142,6 +149,8 @@ class ClasswiseError(Metric):
         self.samples += sums.n
 
     def compute(self) -> Float[Tensor, ""]:
+        if unseen(self):
+            return scalar_of(math.nan, self)
         sums = self.reliability()
         if self.rules.zeros_dropped:
             sums = sums.without_first_bin()
@@ -151,6 +160,8 @@ class ClasswiseError(Metric):
     def estimate(self, level: float = 0.95) -> Estimate:
         """The value with its interval, over all processes."""
         with self.sync_context():
+            if unseen(self):
+                return UNKNOWN
             sums = self.reliability()
         return of_classes(sums, like=self.rules, level=level)
 

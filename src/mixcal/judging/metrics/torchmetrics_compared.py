@@ -1,5 +1,6 @@
 """Against people, foreign samples and neighbors, as torchmetrics' `Metric`."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from mixcal.judging.metrics.torchmetrics_state import (
     scalar_of,
     scores_of,
     tensor_of,
+    unseen,
 )
 
 PEOPLE = ("cross_entropy", "divergence", "total_variation", "calibration_error")
@@ -64,6 +66,8 @@ class HumanScore(Metric):
         self.samples += len(shares)
 
     def compute(self) -> Float[Tensor, ""]:
+        if unseen(self):
+            return scalar_of(math.nan, self)
         check_kind(self)
         if self.metric != "calibration_error":
             return (self.total / self.samples).clone()
@@ -112,6 +116,8 @@ class ForeignScore(Metric):
         self.foreign.append(foreign.detach().to(self.device))
 
     def compute(self) -> Float[Tensor, ""]:
+        if unseen(self):
+            return scalar_of(math.nan, self)
         check_kind(self)
         scores, foreign = joined(self.scores), joined(self.foreign).astype(bool)
         if foreign.all() or not foreign.any():
@@ -120,8 +126,8 @@ class ForeignScore(Metric):
         return scalar_of(
             {
                 "auroc": found.auroc.value,
-                "aupr_out": found.aupr_out,
-                "aupr_in": found.aupr_in,
+                "aupr_out": found.aupr_out.value,
+                "aupr_in": found.aupr_in.value,
                 "fpr95_out": found.fpr95_out.value,
                 "fpr95_in": found.fpr95_in.value,
             }[self.metric],
@@ -157,8 +163,11 @@ class ProximityError(Metric):
         self.features.append(features.detach().to(self.device))
 
     def compute(self) -> Float[Tensor, ""]:
+        if unseen(self):
+            return scalar_of(math.nan, self)
         check_kind(self)
         features = joined(self.features)
         near = proximity(features, features, same=True, variant=self.variant)
         right = joined(self.right).astype(bool)
-        return scalar_of(piece(joined(self.confidence), right, near, bins=self.partition), self)
+        found = piece(joined(self.confidence), right, near, bins=self.partition)
+        return scalar_of(found.expected_error(), self)

@@ -1,5 +1,6 @@
 """Means over samples, and what needs the order of them, as torchmetrics' `Metric`."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ from mixcal.judging.metrics.ranking import (
 from mixcal.judging.metrics.scores import top_k_right
 from mixcal.judging.metrics.smooth import smooth_error
 from mixcal.judging.metrics.torchmetrics_state import (
+    UNKNOWN,
     Metric,
     add_kind,
     add_list,
@@ -33,6 +35,7 @@ from mixcal.judging.metrics.torchmetrics_state import (
     samples_of,
     scalar_of,
     tensor_of,
+    unseen,
 )
 from mixcal.judging.samples import Samples
 
@@ -90,12 +93,16 @@ class MeanScore(Metric):
         self.squares += float(values @ values)
 
     def compute(self) -> Float[Tensor, ""]:
+        if unseen(self):
+            return scalar_of(math.nan, self)
         check_kind(self)
         return (self.total / self.samples).clone()
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """The value with its interval, over all processes."""
         with self.sync_context():
+            if unseen(self):
+                return UNKNOWN
             check_kind(self)
             n, total, squares = int(self.samples), float(self.total), float(self.squares)
         if self.metric in ("accuracy", "error", "top_k"):
@@ -153,11 +160,15 @@ class OrderedScore(Metric):
         self.right.append(tensor_of(samples.right, self))
 
     def compute(self) -> Float[Tensor, ""]:
+        if unseen(self):
+            return scalar_of(math.nan, self)
         return scalar_of(ordered_value(self.metric, *self._pair(), self.rules, self.bins), self)
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """The value with its interval, over all processes."""
         with self.sync_context():
+            if unseen(self):
+                return UNKNOWN
             pair = self._pair()
         return OF_ORDER[self.metric](*pair, like=self.rules, bins=self.bins, level=level)
 

@@ -3,6 +3,8 @@
 Without torchmetrics, importing this says what to install.
 """
 
+import math
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -10,6 +12,7 @@ from torch import Tensor
 
 from mixcal.core.errors import BadInput
 from mixcal.core.predictions import SUM_TOLERANCE, Kind, check_labels, check_scores
+from mixcal.judging.metrics.intervals import Estimate
 from mixcal.judging.samples import Samples
 
 try:
@@ -20,6 +23,8 @@ except ModuleNotFoundError:
         "mixcal.judging, which need nothing."
     ) from None
 
+# What is known of no samples.
+UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 # So many rows of logits do not all sum to one by chance.
 ENOUGH = 8
 
@@ -53,6 +58,11 @@ def checked(
 
 def scores_of(metric: Metric, scores: Float[Tensor, "n k"]) -> Float[np.ndarray, "n k"]:
     """The scores of a batch as an array, refused where they are not what they are said to be."""
+    if scores.ndim != 2:
+        raise BadInput(
+            f"the batch: scores have shape {tuple(scores.shape)}; give samples by classes, also "
+            "where there are two."
+        )
     half = scores.dtype in (torch.float16, torch.bfloat16)
     array = array_of(scores.float() if half else scores)
     check_scores(array, metric.kind, where="the batch", part=True)
@@ -76,6 +86,11 @@ def check_kind(metric: Metric) -> None:
             f"all {like_probs} rows of the logits are non-negative and sum to one; if these are "
             'probabilities, say kind="probs".'
         )
+
+
+def unseen(metric: Metric) -> bool:
+    """Whether no sample has come, of which every number is NaN; torchmetrics warns of it."""
+    return not int(metric.rows_by_kind.sum())
 
 
 def array_of(tensor: Shaped[Tensor, "*shape"]) -> Shaped[np.ndarray, "*shape"]:

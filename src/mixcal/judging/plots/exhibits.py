@@ -24,6 +24,8 @@ def draw_exhibits(
     predictions: Predictions, look: Look, *, which: Which = "mistakes", count: int = SHOWN
 ) -> "Figure":
     """Pictures with what the network says, how sure it is, and what they are."""
+    if count < 1:
+        raise BadInput(f"{count} {which} were asked for; give a --count of 1 or more.")
     samples = Samples.of(predictions)
     index = CHOICES[which](samples.confidence, samples.right, count)
     if not len(index):

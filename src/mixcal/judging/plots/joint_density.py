@@ -95,6 +95,8 @@ def draw_joint_density(
     """Density over confidence and accuracy, one panel a moment, evenly chosen from all of them."""
     if not evaluations:
         raise BadInput("There are no evaluations to draw; train with running.evaluate_every.")
+    if panels < 1 or group < 1:
+        raise BadInput(f"{panels} panels of groups of {group} were asked for; give 1 or more.")
     chosen = [evaluations[i] for i in thinned(len(evaluations), panels)]
     columns = min(len(chosen), 3)
     rows = -(-len(chosen) // columns)

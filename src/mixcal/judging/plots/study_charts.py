@@ -108,39 +108,61 @@ def draw_bars(
     figure, axes = sheet(6.4, 1.3 + 0.3 * rows + 0.28 * len(bars))
     one = axes[0, 0]
     names, places, at = [], [], 0.0
+    endless: dict[float, float] = {}
     for group in bars.values():
         for method, found in group.items():
             color = series(methods.index(method)) if len(methods) <= 6 else colors["bar"]
-            estimate = found.estimate
-            one.barh(at, estimate.value, 0.72, color=color, alpha=0.8)
-            one.errorbar(
-                estimate.value,
-                at,
-                xerr=[[estimate.value - estimate.low], [estimate.high - estimate.value]],
-                color=colors["ink"],
-                elinewidth=1.1,
-                capsize=2.5,
-            )
-            one.plot(
-                found.runs,
-                [at] * len(found.runs),
-                linestyle="",
-                marker="o",
-                markersize=3.2,
-                color=colors["white"],
-                markeredgecolor=colors["ink"],
-                markeredgewidth=0.7,
-            )
+            if np.isfinite(found.estimate.value):
+                _bar(one, at, found, color)
+            else:
+                endless[at] = found.estimate.value
             names.append(method)
             places.append(at)
             at += 1
         at += GAP
+    _endless(one, endless)
     one.set_yticks(places, same_length(names, 34))
     one.set_ylim(at - GAP - 0.4, -1.2 if any(bars) else -0.6)
     one.grid(visible=False, axis="y")
     _group_names(one, bars)
     say(one, title=title or metric, note=note, x=metric)
     return figure
+
+
+def _bar(axes: "Axes", at: float, found: Measured, color: str) -> None:
+    """A bar with its interval and its runs."""
+    ink, estimate = palette()["ink"], found.estimate
+    axes.barh(at, estimate.value, 0.72, color=color, alpha=0.8)
+    axes.errorbar(
+        estimate.value,
+        at,
+        xerr=[[estimate.value - estimate.low], [estimate.high - estimate.value]],
+        color=ink,
+        elinewidth=1.1,
+        capsize=2.5,
+    )
+    axes.plot(
+        found.runs,
+        [at] * len(found.runs),
+        linestyle="",
+        marker="o",
+        markersize=3.2,
+        color=palette()["white"],
+        markeredgecolor=ink,
+        markeredgewidth=0.7,
+    )
+
+
+def _endless(axes: "Axes", values: Mapping[float, float]) -> None:
+    """An infinite value reaches through the whole axis; an undefined one has no bar, but a word."""
+    right = axes.get_xlim()[1]
+    for at, value in values.items():
+        axes.barh(at, right if value > 0 else 0, 0.72, fill=False, hatch="///", linewidth=0.7)
+        word = "undefined" if np.isnan(value) else "infinite"
+        axes.annotate(word, (0.02, at), xycoords=("axes fraction", "data"), va="center").set_bbox(
+            {"facecolor": palette()["white"], "edgecolor": "none", "pad": 1.5}
+        )
+    axes.set_xlim(right=right)
 
 
 def _group_names(axes: "Axes", bars: Mapping[str, Mapping[str, Measured]]) -> None:

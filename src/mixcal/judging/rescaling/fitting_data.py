@@ -1,20 +1,53 @@
 """What a rescaler may be fitted on, and in which pieces it is read."""
 
+import math
+import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from mixcal.core.errors import BadInput
-from mixcal.core.predictions import SUM_TOLERANCE, check_labels, check_scores
+from mixcal.core.predictions import SUM_TOLERANCE, Predictions, check_labels, check_scores
 
 # Scores handled at a time: what two working copies leave in a core's own cache.
 BLOCK = 1 << 17
 WHERE = "the data to fit on"
+# In a few sure rows the smallest positive probability says little about what zero means.
+HIGHEST_ZERO = math.log(1e-3)
 
 
 class NoOptimum(UserWarning):
     """The data decide nothing: what is returned is a bound, or changes nothing."""
+
+
+class TrueClassImpossible(UserWarning):
+    """A true class has probability zero, which no rescaler can mend but by a guess."""
+
+
+def logits_to_rescale(predictions: Predictions) -> Float[np.ndarray, "n k"]:
+    """Logits, or logarithms of probabilities, of which zeros count as half the smallest positive.
+
+    Probabilities rounded to four digits hold zeros by the thousand that mean "below 0.00005".
+    """
+    logits = predictions.logits
+    if predictions.kind == "logits" or not np.isneginf(logits.min()):
+        return logits
+    smallest = float(logits[np.isfinite(logits)].min())
+    return np.maximum(logits, min(smallest - math.log(2), HIGHEST_ZERO))
+
+
+def warn_of_impossible(predictions: Predictions) -> None:
+    """Where a true class has probability zero, the result hangs on what zero stands for."""
+    own = predictions.scores[np.arange(len(predictions)), predictions.labels]
+    if predictions.kind == "probs" and (count := int((own == 0).sum())):
+        warnings.warn(
+            f"{predictions.source or 'The predictions'}: the true class of {count:,} of "
+            f"{len(own):,} samples has probability 0, which counts as half the smallest positive "
+            "one; better give logits, or probabilities with more digits.",
+            TrueClassImpossible,
+            stacklevel=3,
+        )
 
 
 def blocks(n: int, k: int) -> Iterator[slice]:

@@ -2,16 +2,20 @@
 
 import difflib
 import inspect
-from typing import Any, Protocol, Self, runtime_checkable
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, Self, get_args, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
 from mixcal.core.errors import BadInput
 from mixcal.core.predictions import Predictions
+from mixcal.judging.apart import check_held_out
 from mixcal.judging.rescaling.beta import Beta
 from mixcal.judging.rescaling.dirichlet import Dirichlet
 from mixcal.judging.rescaling.ensemble_temperature import EnsembleTemperature
+from mixcal.judging.rescaling.fitting_data import logits_to_rescale, warn_of_impossible
 from mixcal.judging.rescaling.histogram import HistogramBinning
 from mixcal.judging.rescaling.isotonic import Isotonic
 from mixcal.judging.rescaling.matrix import MatrixScaling
@@ -53,6 +57,12 @@ RESCALERS: dict[str, Any] = {
     "procal": ProCal,
     "procal-bins": ProCalBins,
 }
+NUMBER, WHOLE, WORD = "a number of 0 or more", "a whole number of 1 or more", "a word"
+FITS: Mapping[str, Callable[[Any], bool]] = {
+    NUMBER: lambda value: _is(value, int, float, np.number) and 0 <= value < math.inf,
+    WHOLE: lambda value: _is(value, int, np.integer) and value >= 1,
+    WORD: lambda value: isinstance(value, str),
+}
 # What some rescalers need beyond logits, and where predictions keep it.
 EXTRA = ("features",)
 
@@ -78,6 +88,33 @@ def knobs_of(name: str) -> dict[str, Any]:
     }
 
 
+def check_knobs(name: str, knobs: Mapping[str, Any]) -> None:
+    """Refuse knobs that are not there, and values that are of another kind or out of reach."""
+    known = inspect.signature(find_rescaler(name).fit).parameters
+    there = list(knobs_of(name))
+    for key, value in knobs.items():
+        if key not in there:
+            raise BadInput(f"{name} has no knob {key!r}{_nearest(key, there)}")
+        kinds = get_args(known[key].annotation) or (known[key].annotation,)
+        if value is None and type(None) in kinds:
+            continue
+        wanted = _wanted(kinds)
+        if not FITS[wanted](value):
+            raise BadInput(f"{name}: the knob {key} is {value!r}; it must be {wanted}.")
+
+
+def _is(value: Any, *kinds: type) -> bool:
+    """Of one of these kinds; a switch is no number."""
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _wanted(kinds: tuple[Any, ...]) -> str:
+    """What a knob takes, in words; which words, its rescaler says."""
+    if float in kinds:
+        return NUMBER
+    return WHOLE if int in kinds else WORD
+
+
 def needs_features(name: str) -> bool:
     """Whether it reads the penultimate layer beside the logits."""
     return "features" in inspect.signature(find_rescaler(name).fit).parameters
@@ -85,18 +122,15 @@ def needs_features(name: str) -> bool:
 
 def fit_rescaler(name: str, predictions: Predictions, **knobs: Any) -> Rescaler:
     """Fit a rescaler on predictions that are not those of the test data."""
-    if predictions.split == "test":
-        raise BadInput(
-            f"{predictions.source or 'The predictions'}: the split is test, and a rescaler fitted "
-            "there would judge itself; fit it on validation predictions."
-        )
+    check_held_out(predictions, what="a rescaler", itself="itself")
     kind = find_rescaler(name)
-    known = knobs_of(name)
-    for key in knobs:
-        if key not in known:
-            raise BadInput(f"{name} has no knob {key!r}{_nearest(key, list(known))}")
+    check_knobs(name, knobs)
+    warn_of_impossible(predictions)
     fitted: Rescaler = kind.fit(
-        predictions.logits, predictions.labels, **_extra(kind.fit, predictions, name), **knobs
+        logits_to_rescale(predictions),
+        predictions.labels,
+        **_extra(kind.fit, predictions, name),
+        **knobs,
     )
     return fitted
 
@@ -105,7 +139,7 @@ def rescaled_probs(rescaler: Rescaler, predictions: Predictions) -> Float[np.nda
     """The probabilities a fitted rescaler gives these predictions."""
     transform = rescaler.transform
     extra = _extra(transform, predictions, name_of(rescaler))
-    return transform(predictions.logits, **extra)
+    return transform(logits_to_rescale(predictions), **extra)
 
 
 def transformed(

@@ -16,7 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mixcal.core.errors import BadInput
-from mixcal.judging.rescaling.registry import find_rescaler, knobs_of, needs_features, transformed
+from mixcal.judging.rescaling.registry import (
+    check_knobs,
+    find_rescaler,
+    needs_features,
+    transformed,
+)
 
 
 class LogitRescaler(ClassifierMixin, BaseEstimator):
@@ -52,10 +57,7 @@ class LogitRescaler(ClassifierMixin, BaseEstimator):
         self.classes_ = self._columns(y, width)
         places = np.searchsorted(self.classes_, y, sorter=(order := np.argsort(self.classes_)))
         knobs = dict(self.knobs or {})
-        for key in knobs:
-            if key not in knobs_of(self.method):
-                known = ", ".join(knobs_of(self.method)) or "none"
-                raise BadInput(f"{self.method} has no knob {key!r}; there are {known}.")
+        check_knobs(self.method, knobs)
         extra = {"features": _features(X, width)} if needs_features(self.method) else {}
         self.rescaler_ = kind.fit(X[:, :width], order[places], **extra, **knobs)
         return self
