@@ -1,6 +1,8 @@
 """The four commands from images to a trained network, in small; each against what it promises."""
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -150,15 +152,106 @@ def test_a_copy_for_another_rule(made: Path, tmp_path: Path) -> None:
         (("--encoder", "run:x", "--rule", "direct"), "needs --tau"),
         (("--encoder", "run:x", "--tau", "1"), "--tau one of the direct rule"),
         (("--encoder", "run:x", "--scale", "-1"), "must be above 0"),
+        (("--encoder", "run:x", "--scale", "nan"), "must be above 0"),
+        (("--encoder", "run:x", "--per-class", "-1"), "--per-class is -1"),
+        (("--encoder", "run:x", "--size", "0"), "--size is 0"),
+        (("--encoder", "run:x", "--threads", "-1"), "--threads is -1"),
+        (("--encoder", "run:x", "--ray", "-1"), "--ray is -1"),
+        (("--encoder", "run:x", "--ray", "1", "--shard", "0/2"), "leave --shard out"),
+        (("--encoder", "run:x", "--ray", "1"), "needs the package ray"),
     ],
 )
-def test_wrong_words_are_one_sentence(
-    made: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+def test_wrong_words_are_one_sentence_and_leave_no_folder(
+    made: Path,
+    words: tuple[str, ...],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert ran("synthesize", "annotate", made / "store", *words) == 2
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    into = made / "never"
+    assert ran("synthesize", "annotate", made / "store", *words, "--into", into) == 2
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
+    assert not into.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--guidance", "inf"), "Guidance is inf"),
+        (("--churn", "nan"), "amount of churn is nan"),
+        (("--churn", "3", "--churn-range", "5", "1"), "from 5.0 to 1.0"),
+        (("--threads", "-1"), "--threads is -1"),
+        (("--ray", "1"), "needs the package ray"),
+    ],
+)
+def test_wrong_words_of_generate_leave_no_store(
+    made: Path,
+    words: tuple[str, ...],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    command = ("synthesize", "generate", made / "generator", "--sets", "2")
+    assert ran(*command, "--into", made / "none", *words) == 2
+    assert message in capsys.readouterr().err
+    assert not (made / "none").exists()
+
+
+@pytest.mark.parametrize("place", ["file/store", "file", "/proc/store", "x" * 300])
+def test_places_where_nothing_can_be_made(
+    made: Path, tmp_path: Path, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    command = ("synthesize", "generate", made / "generator", "--sets", "2", *SAMPLER)
+    assert ran(*command, "--into", tmp_path / place) == 2
+    assert "--into" in capsys.readouterr().err
+    train = ("synthesize", "train", "--data", made / "mine", "--into", tmp_path / place)
+    assert ran(*train, *(word for key in SMALL for word in ("--set", key))) == 2
+    assert "--into" in capsys.readouterr().err
+
+
+def test_next_lines_run_as_they_are_printed(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [word for key in SMALL for word in ("--set", key)]
+    into = tmp_path / "two words ü"
+    assert ran("synthesize", "train", "--data", made / "mine", *settings, "--into", into) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("next:")]
+    words = shlex.split(line.removeprefix("next: mixcal "))
+    assert words[2:] == [str(into), "--sets", "2", "--into", f"{into}-images"]
+    assert ran(*words, *SAMPLER) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("next:")]
+    words = shlex.split(line.removeprefix("next: mixcal ").partition(",")[0])
+    assert words == ["synthesize", "annotate", f"{into}-images", "--encoder", "run:RUN"]
+
+
+def test_a_recipe_that_cannot_be_built_leaves_no_folder(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [word for key in SMALL for word in ("--set", key)]
+    command = ("synthesize", "train", "--data", made / "mine", *settings, "--into", tmp_path / "g")
+    for key in ("method.learning_rate=nan", "running.device=nowhere", "method.network.width=0"):
+        assert ran(*command, "--set", key) == 2
+        assert "Traceback" not in capsys.readouterr().err
+        assert not (tmp_path / "g").exists()
+
+
+def test_annotating_again_like_before_changes_nothing(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A shard that comes when the others have ended finds nothing to do."""
+    before = {file: file.read_bytes() for file in (made / "store").glob("*.[jn]*")}
+    annotate = ("synthesize", "annotate", made / "store", "--encoder", f"run:{made / 'run'}")
+    assert ran(*annotate, "--shares", "--per-class", "5", "--shard", "1/2") == 0
+    assert "nothing was to do" in capsys.readouterr().out
+    assert not (made / "store" / "annotation.part").exists()
+    assert {file: file.read_bytes() for file in (made / "store").glob("*.[jn]*")} == before
 
 
 def test_unfinished_stores_and_other_plans(
@@ -183,3 +276,8 @@ def test_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("4/4", "a", "1-2"):
         with pytest.raises(BadInput, match=f"--shard {wrong}"):
             shard_of(wrong)
+    for rank, processes in (("abc", "2"), ("1", ""), ("", "4"), ("2", "2"), ("-1", "2")):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("WORLD_SIZE", processes)
+        with pytest.raises(BadInput, match=f"RANK is '{rank}'"):
+            shard_of("")

@@ -144,9 +144,7 @@ def test_an_annotation_that_is_refused_leaves_the_one_before(tmp_path: Path, wro
     else:
         values[wrong] = values[wrong] * np.nan
     with pytest.raises(ValueError, match=f"{'targets' if wrong == 'shape' else wrong}.npy: one"):
-        store.annotate(
-            values["projections"], values["weights"], RECORD, targets=values["targets"]
-        )
+        store.annotate(values["projections"], values["weights"], RECORD, targets=values["targets"])
     found = MixedStore.open(tmp_path).annotation()
     assert found is not None
     assert np.array_equal(found.projections, kept)

@@ -129,7 +129,7 @@ class Rule:
     def __post_init__(self) -> None:
         for value in (self.scale, self.temperature):
             # Written so that NaN fails, too; what is smaller divides numbers to infinity.
-            if not (LEAST <= value and math.isfinite(value)):
+            if not (value >= LEAST and math.isfinite(value)):
                 raise BadInput(
                     f"s, τ and the temperature of the shares must be above 0, at least {LEAST:g} "
                     f"and finite; one of them is {value}."
