@@ -3,17 +3,24 @@
 import json
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from mixcal.commands.encoders import encoder_named
 from mixcal.commands.shards import shard_of
 from mixcal.commands.synthesize_annotate import LoadedSetScorer
+from mixcal.commands.training_images import training_images
 from mixcal.core.errors import BadInput
 from mixcal.data.mixed_store import MixedStore
+from mixcal.data.options import DataOptions
 from mixcal.synthesis.annotation import Prototypes, Rule
-from mixcal.synthesis.generation import Plan
+from mixcal.synthesis.generation import Columns, Plan
+from mixcal.synthesis.options import GeneratorRunning
 from mixcal.synthesis.ray_jobs import LoadedSetMaker, by_ray, locally
 from tests.support.command import QUICK
 from tests.support.pictures import class_folders
@@ -94,29 +101,44 @@ def test_the_same_bytes_in_one_process_and_through_batches(
         assert np.array_equal(columns["pair"], store.pairs[columns["set"]])
 
 
-def test_annotation_through_batches(made: Path) -> None:
-    store = MixedStore.open(made / "store")
-    annotation = store.annotation()
-    assert annotation is not None
-    means = np.random.default_rng(0).normal(size=(3, 128)).astype(np.float32)
-    given = {
+def scorer_of(made: Path) -> dict[str, Any]:
+    """What a worker is given to annotate the store as `made` did: its prototypes made anew."""
+    encoder = encoder_named(f"run:{made / 'run'}", size=224, device=torch.device("cpu"))
+    header = MixedStore.open(made / "store").header
+    data = DataOptions(**header["data"])
+    images = training_images(data, header["data_seed"], GeneratorRunning())
+    pool = images.source.train
+    means = []
+    for label in range(3):
+        own = [place for place in images.members if pool.labels[place] == label][:5]
+        means.append(encoder(pool.take(np.array(own))).mean(0))
+    return {
         "store": str(made / "store"),
         "encoder": f"run:{made / 'run'}",
         "size": 224,
-        "prototypes": Prototypes(means),
-        "rule": Rule(),
+        "prototypes": Prototypes(np.array(means)),
+        "rule": Rule(shares=True),
         "device": "cpu",
         "threads": 0,
     }
-    found = list(locally(LoadedSetScorer, given, np.array([0, 1])))
-    assert sorted(found[1]["set"]) == list(range(32, 46))
-    assert found[0]["projections"].shape == (32, 8)
-    with_ray = pytest.importorskip("ray", reason="ray is an extra")
-    with_ray.init(num_cpus=1, include_dashboard=False)
-    spread = list(by_ray(LoadedSetScorer, given, np.array([0, 1]), workers=1))
-    for columns in spread:
-        whole = found[0] if 0 in columns["set"] else found[1]
-        assert np.array_equal(columns["projections"], whole["projections"])
+
+
+def agrees(columns: Columns, made: Path) -> None:
+    """Some sets' answers against what the command wrote into the store."""
+    annotation = MixedStore.open(made / "store").annotation()
+    assert annotation is not None
+    assert annotation.targets is not None
+    rows = columns["set"]
+    assert columns["projections"] == pytest.approx(annotation.projections[rows], abs=1e-4)
+    assert columns["weights"] == pytest.approx(annotation.weights[rows], abs=1e-4)
+    assert columns["targets"] == pytest.approx(annotation.targets[rows], abs=1e-4)
+
+
+def test_annotation_through_batches(made: Path) -> None:
+    found = list(locally(LoadedSetScorer, scorer_of(made), np.array([1, 0])))
+    assert [columns["set"].tolist() for columns in found] == [[*range(32, 46)], [*range(32)]]
+    for columns in found:
+        agrees(columns, made)
 
 
 def test_training_on_it(made: Path, tmp_path: Path) -> None:
@@ -128,6 +150,22 @@ def test_training_on_it(made: Path, tmp_path: Path) -> None:
     remarks = json.loads((tmp_path / "run" / "judgement.json").read_text())["remarks"]
     assert any("46 sets of generator" in remark for remark in remarks)
     assert not any("another split" in remark for remark in remarks)
+
+
+def test_equal_data_are_those_of_the_copies(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def status(equal: int) -> int:
+        knobs = f'[{{ name = "csm", images = "{made / "store"}", n_aug = 1 }}]'
+        settings = (f"method.calibrators={knobs}", f"method.equal_data={equal}")
+        words = (word for setting in settings for word in ("--set", setting))
+        plain = (*LITTLE, "--set", "method.epoch_steps=0")
+        run = tmp_path / f"run-{equal}"
+        return ran("train", "--data", made / "mine", *plain, *words, "--into", run)
+
+    assert status(2) == 2
+    assert "equal_data is 2, but 1 further images go with every" in capsys.readouterr().err
+    assert status(1) == 0
 
 
 def test_a_copy_for_another_rule(made: Path, tmp_path: Path) -> None:
@@ -281,3 +319,37 @@ def test_shards(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("WORLD_SIZE", processes)
         with pytest.raises(BadInput, match=f"RANK is '{rank}'"):
             shard_of("")
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[None]:
+    """Ray with one processor. Not among the packages of the tests: it is heavy."""
+    package = pytest.importorskip("ray", reason="ray is an extra")
+    package.init(num_cpus=1, include_dashboard=False)
+    yield
+    package.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_generation_by_ray_makes_the_same_bytes(made: Path, ray: None) -> None:
+    store = MixedStore.open(made / "store")
+    plan = Plan(sets=46, steps=3, sets_per_pass=4)
+    given = {"generator": str(made / "generator"), "plan": plan, "device": "cpu"}
+    found = list(by_ray(LoadedSetMaker, given, np.arange(12), workers=1))
+    assert sorted(index for columns in found for index in columns["set"]) == list(range(46))
+    for columns in found:
+        assert np.asarray(columns["images"]).tobytes() == store.images[columns["set"]].tobytes()
+        assert np.array_equal(columns["pair"], store.pairs[columns["set"]])
+        assert np.array_equal(columns["seed"], store.seeds[columns["set"]])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_annotation_by_ray_is_that_of_one_process(made: Path, ray: None) -> None:
+    given = scorer_of(made)
+    (whole,) = locally(LoadedSetScorer, given, np.array([0]))
+    spread = list(by_ray(LoadedSetScorer, given, np.array([0, 1]), workers=1))
+    assert sorted(index for columns in spread for index in columns["set"]) == list(range(46))
+    for columns in spread:
+        agrees(columns, made)
+        if 0 in columns["set"]:
+            assert np.array_equal(columns["projections"], whole["projections"])
