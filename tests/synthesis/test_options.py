@@ -3,13 +3,16 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from mixcal.core.errors import BadInput
+from mixcal.data.splits import split
+from mixcal.recipe import read_recipe
 from mixcal.synthesis.model import make_network
 from mixcal.synthesis.options import NetworkOptions, generator_recipe_from, read_generator_recipe
-from tests.support.stand_ins import SHAPES
+from tests.support.stand_ins import SHAPES, stand_in
 
 FOLDER = Path(__file__).parents[2] / "recipes" / "generators"
 RECIPES = sorted(FOLDER.glob("*.toml"))
@@ -39,6 +42,21 @@ def test_every_generator_recipe_is_read_and_built(path: Path) -> None:
             recipe.method.network, classes=shape.classes, shape=(size, size, shape.channels)
         )
     assert sum(parameter.numel() for parameter in network.parameters()) > 100_000
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_the_generator_sees_the_images_that_the_classifier_is_trained_on(seed: int) -> None:
+    source = stand_in("fashion-mnist")
+    theirs = read_generator_recipe(FOLDER / "fashion-mnist.toml").method
+    ours = read_recipe(
+        Path("csm/fashion-mnist"), (f"method.seed={seed}",), search=[FOLDER.parent]
+    ).method
+    made = split(source, theirs.data, seed=theirs.seed)
+    found = split(source, ours.data, seed=ours.seed)
+    assert found.fingerprint == made.fingerprint
+    assert (len(made.labeled), len(made.validation)) == (12_000, 6_000)
+    assert not np.intersect1d(made.labeled, made.validation).size
+    assert np.bincount(source.train.labels[made.labeled]).tolist() == [1_200] * 10
 
 
 def test_a_written_recipe_reads_back(tmp_path: Path) -> None:
