@@ -1,12 +1,13 @@
 """Studies: the grid by hand, resuming from rows, failures that stop nothing, tables by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mixcal.core.errors import BadInput
-from mixcal.study import cells, read_study, run_study
+from mixcal.study import Table, cells, read_study, run_study
 from mixcal.study_pages import regenerated
 from mixcal.study_table import table
 
@@ -176,6 +177,10 @@ def test_tables_go_between_their_markers(study: Path) -> None:
         "| off | 1 of 2 | 20.00 |",
     ]
     assert "old" not in lines
+    some = made('<!-- table: some host="fixmatch|supervised" smoothing=off -->\n<!-- end -->\n')
+    assert some.splitlines()[4].startswith("| fixmatch | 1 of 2 | 20.00 |")
+    assert some.splitlines()[5].startswith("| supervised | 0 of 2 |")
+    made("before\n" + text.partition("before\n")[2])
     assert "| a | 1.235 |  |" in lines
     assert lines[-2:] == ["<!-- end -->", "after"]
     # Made again it stays as it is.
@@ -184,6 +189,29 @@ def test_tables_go_between_their_markers(study: Path) -> None:
         made("<!-- table: some host=nobody -->\n<!-- end -->\n")
     with pytest.raises(BadInput, match="not followed by"):
         made("<!-- table: some -->\n<!-- records: sizes columns=name -->\n<!-- end -->\n")
+
+
+def test_several_ways_of_predicting_are_a_line_each(study: Path) -> None:
+    record = json.loads(row(0.2, 1.0))
+    numbers = record["numbers"]["test"]
+    (known,) = numbers.values()
+    numbers["raw, last"] = known
+    numbers["raw, last, test-time-4"] = known | {"error": 0.125, "piece": 0.25}
+    record |= {"cpu_seconds": 30.0, "method": {"epochs": 4}}
+    Path("rows").mkdir()
+    for seed, written in ((0, record), (1, json.loads(row(0.4, 1.0)))):
+        (Path("rows") / f"fixmatch-off-s{seed}.json").write_text(json.dumps(written))
+    found = read_study(study)
+    shown = Table(
+        metrics=("error", "piece", "cpu_seconds_per_epoch"),
+        weights="raw, last|raw, last, test-time-4|raw, last, nothing",
+    )
+    found = replace(found, table=shown)
+    lines = table(found, {"host": "fixmatch", "smoothing": "off"}).splitlines()
+    assert lines[0] == "| prediction | seeds | error % | PIECE % | CPU seconds an epoch |"
+    assert lines[2] == "| raw, last | 1 of 2 | 20.00 |  | 7.5 |"
+    assert lines[3] == "| raw, last, test-time-4 | 1 of 2 | 12.50 | 25.00 | 7.5 |"
+    assert lines[4] == "| raw, last, nothing | 0 of 2 |  |  |  |"
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from mixcal.core.errors import BadInput
 from mixcal.core.predictions import Predictions
+from mixcal.judging.metrics.proximity import piece, proximity
 from mixcal.recipe import read_recipe
 from mixcal.study import cells, read_study, run_cell
 from mixcal.study_measures import measure, with_further
@@ -25,10 +26,14 @@ set = [
   "method.algorithm=none", "method.steps=4", "method.batch=20", "method.averaging_decay=0",
   "method.data={labels_per_class='none', imbalance=10.0, head_count=60, order='balanced'}",
   "method.data.validation=labels", "running.checkpoint_every=100",
+  "running.evaluate_every=2",
 ]
 probes = ["--noise --samples 50", "--foreign photos", "--hull --samples 4 --directions 2"]
 humans = "votes.npz"
 fit = true
+curves = true
+ways = ["--rescaler none", "--test-time 2 --rescaler procal"]
+ways_for = { method = "plain" }
 
 [study.axes.method]
 plain = []
@@ -131,8 +136,42 @@ def test_walks_people_and_the_rows_trained_on(studied: Path) -> None:
     assert 0 <= found["labeled"]["raw, last"]["error"] <= 1
     # Rescaled predictions, where a rescaler was kept, have measures of their own.
     for label, numbers_of in found["test"].items():
-        if label.startswith("raw, last"):
+        if label.startswith("raw, last") and "test-time" not in label:
             assert {"auroc_photos", "hull_entropy_10", "human_divergence"} <= set(numbers_of)
+
+
+def test_other_ways_of_predicting_with_their_proximity(studied: Path) -> None:
+    found = numbers(studied)["test"]
+    run = studied / "runs" / "plain-s0"
+    usual = Predictions.load(run / "ways" / "study-0.npz")
+    assert usual.features is not None
+    assert usual.scores == pytest.approx(
+        Predictions.load(run / "predictions" / "test-raw.npz").scores, abs=1e-5
+    )
+    for label, file in (
+        ("raw, last", "study-0"),
+        ("raw, last, test-time-2", "study-1"),
+        ("raw, last, test-time-2, procal", "study-1-procal"),
+    ):
+        made = Predictions.load(run / "ways" / f"{file}.npz")
+        wrong = made.scores.argmax(1) != made.labels
+        assert found[label]["error"] == pytest.approx(wrong.mean())
+        # PIECE splits the bins of the ECE.
+        assert found[label]["piece"] >= found[label]["ece_15"] - 1e-9
+        near = proximity(made.features, made.features, same=True)
+        confidence = made.probs.max(1)
+        assert found[label]["piece"] == pytest.approx(
+            piece(confidence, ~wrong, near, bins=15), abs=1e-6
+        )
+    assert found["raw, last, test-time-2"]["nll"] != found["raw, last"]["nll"]
+
+
+def test_evaluations_are_kept_for_curves(studied: Path) -> None:
+    record = json.loads((studied / "rows" / "plain-s0.json").read_text())
+    log = (studied / "runs" / "plain-s0" / "log.jsonl").read_text().splitlines()
+    lines = [line for line in map(json.loads, log) if "split" in line]
+    assert [line["nll"] for line in record["evaluations"]] == [line["nll"] for line in lines]
+    assert record["evaluations"][-1]["step"] == 4
 
 
 def test_the_table_shows_them(studied: Path, monkeypatch: pytest.MonkeyPatch) -> None:

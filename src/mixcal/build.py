@@ -242,6 +242,12 @@ def make_loader(
             extra[name] = part(name, splits.validation, method.batch)
     labeled = part("labeled", splits.labeled, method.batch, method.data.order)
     for name, supply in (supplies or {}).items():
+        if method.equal_data not in (0, supply.copies):
+            raise BadInput(
+                f"method.equal_data is {method.equal_data}, but {supply.copies} further images go "
+                f"with every labeled one; set method.equal_data={supply.copies}, or n_aug to "
+                f"{method.equal_data}."
+            )
         extra[name] = _supplied(name, supply, labeled, method.seed)
     semi = method.algorithm is not None
     return Loader(

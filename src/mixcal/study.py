@@ -15,7 +15,7 @@ A study is a TOML file:
     [study.table]
     against = { host = "supervised" }  # paired differences to this choice
 
-`probes`, `humans` and `fit` ask a finished run for more; see study_measures.py.
+`probes`, `humans`, `ways` and `fit` ask a finished run for more; see study_measures.py.
 
 Its tables stand in the pages of docs/evidence, between markers; see study_pages.py.
 
@@ -41,10 +41,13 @@ from mixcal.recipe_check import built
 from mixcal.study_measures import measure, with_further
 from mixcal.study_processes import side_by_side
 
+EVALUATED = ("step", "split", "weights", "error", "ece_15", "oe_15", "ue_15", "nll")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """What the table of a study shows."""
+    """What the table of a study shows. `weights` may be several, with "|" between them: a line each
+    for runs that have such predictions."""
 
     metrics: tuple[str, ...] = ("error", "ece_15", "nll")
     weights: str = "averaged, last"
@@ -68,6 +71,12 @@ class Study:
     probes: tuple[str, ...] = ()
     # A file with people's votes on the test samples, below the data folder.
     humans: str = ""
+    # Words of `mixcal predict --split test`, one text a way of predicting, for the runs with these
+    # choices (none: for all): numbers of their own, with PIECE.
+    ways: tuple[str, ...] = ()
+    ways_for: Mapping[str, str] = field(default_factory=dict)
+    # Whether rows keep the evaluations during training, to be drawn over the epochs.
+    curves: bool = False
     # Whether the final network is asked about the labeled rows, too: does it fit them?
     fit: bool = False
     table: Table = field(default_factory=Table)
@@ -188,7 +197,17 @@ def run_cell(study: Study, cell: Cell, recipe: Recipe, into: Path) -> int:
     if status := main(["train", *words]):
         return status
     record = row(cell, recipe, folder)
-    measure(record["numbers"], folder, probes=study.probes, humans=study.humans, fit=study.fit)
+    if study.curves:
+        record["evaluations"] = evaluations(folder)
+    ways = study.ways if study.ways_for.items() <= cell.choices.items() else ()
+    measure(
+        record["numbers"],
+        folder,
+        probes=study.probes,
+        humans=study.humans,
+        fit=study.fit,
+        ways=ways,
+    )
     record["wall_seconds"] = round(time.monotonic() - began, 1)
     part = row_path(study, cell).with_suffix(".part")
     part.write_text(json.dumps(record, indent=1) + "\n")
@@ -220,6 +239,12 @@ def row(cell: Cell, recipe: Recipe, folder: Path) -> dict[str, Any]:
         "last_readings": {k: v for k, v in last.items() if k not in ("step", "learning_rate")},
         "method": json.loads(json.dumps(asdict(recipe.method), default=str)),
     }
+
+
+def evaluations(folder: Path) -> list[dict[str, Any]]:
+    """What the run's log says of every evaluation, in short."""
+    lines = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
+    return [{key: line[key] for key in EVALUATED} for line in lines if "split" in line]
 
 
 def commit() -> str:

@@ -8,7 +8,9 @@ by `mixcal probe` how foreign samples are told apart and what is said far away f
     confidence_svhn                     mean winning score of the foreign samples
     hull_accuracy_10, hull_confidence_10, hull_entropy_10      at distance 10
 
-They stand beside the others of the same weights, before and after rescaling.
+They stand beside the others of the same weights, before and after rescaling. And by `mixcal
+predict`, with PIECE (`piece`, and its official variant), other ways of predicting, under names like
+"raw, last, test-time-4, procal"; the usual way adds to what is there.
 """
 
 import json
@@ -31,6 +33,8 @@ FURTHER = (
     *("aurc", "confidence_auroc"),
 )
 GROUPS = ("error", "ece")
+# As predictions say it that were made in the usual way.
+SINGLE = "single-pass"
 AREAS: Mapping[str, "Score"] = {"auroc": "max_softmax", "auroc_entropy": "entropy"}
 Numbers = dict[str, dict[str, dict[str, float]]]
 
@@ -58,10 +62,16 @@ def with_further(judgement: Mapping[str, Any]) -> Numbers:
 
 
 def measure(
-    numbers: Numbers, folder: Path, *, probes: Sequence[str], humans: str, fit: bool
+    numbers: Numbers,
+    folder: Path,
+    *,
+    probes: Sequence[str],
+    humans: str,
+    fit: bool,
+    ways: Sequence[str] = (),
 ) -> None:
     """Ask the run's final weights, and put the answers among the numbers."""
-    if not (probes or humans or fit):
+    if not (probes or humans or fit or ways):
         return
     weights = "averaged" if "averaged, last" in numbers["test"] else "raw"
     familiar = _familiar(folder, weights)
@@ -72,6 +82,9 @@ def measure(
     if humans:
         for label, predictions in familiar.items():
             test[label] |= _against_people(predictions, humans)
+    for place, words in enumerate(ways):
+        for label, found in _predicted(folder, weights, words, place).items():
+            test[label] = test.get(label, {}) | found
     if fit:
         numbers["labeled"] = {f"{weights}, last": _fit(folder, weights)}
 
@@ -104,6 +117,52 @@ def _probed(
     if main(["probe", str(folder), *asked]):
         raise BadInput(f"{folder}: the probe {words!r} failed; see what it says above.")
     return _walked(out, familiar) if hull else _told_apart(out, familiar)
+
+
+def _predicted(folder: Path, weights: str, words: str, place: int) -> dict[str, dict[str, float]]:
+    """The test data predicted in another way, with features; and rescaled, if the words say how.
+
+    A rescaler is fitted on the run's own validation predictions first.
+    """
+    from mixcal.cli import main
+    from mixcal.core.predictions import Predictions
+
+    asked = shlex.split(words)
+    rescaler = asked[asked.index("--rescaler") + 1] if "--rescaler" in asked else "none"
+    out = folder / "ways" / f"study-{place}.npz"
+    out.parent.mkdir(exist_ok=True)
+    common = ["--weights", weights, "--overwrite"]
+    if rescaler == "none":
+        asked = [word for word in asked if word not in ("--rescaler", "none")]
+    elif main(["rescale", str(folder), "--method", rescaler, *common]):
+        raise BadInput(f"{folder}: {rescaler} cannot be fitted; see what is said above.")
+    more = ["--split", "test", "--features", "--rescaler", rescaler, "--out", str(out)]
+    if main(["predict", str(folder), *more, *common, *asked]):
+        raise BadInput(f"{folder}: predicting by {words!r} failed; see what is said above.")
+    files = [out, out.with_name(f"{out.stem}-{rescaler}.npz")]
+    found = {}
+    for predictions in (Predictions.load(file) for file in files if file.is_file()):
+        notes = predictions.notes
+        way = notes.get("way", SINGLE)
+        parts = ["" if way == SINGLE else way, notes.get("rescaler", "")]
+        found[", ".join([f"{weights}, last", *filter(None, parts)])] = _with_piece(predictions)
+    return found
+
+
+def _with_piece(predictions: "Predictions") -> dict[str, float]:
+    """What every evaluation says, the ECE of equal mass, and PIECE."""
+    from mixcal.judging.further import near_and_far
+    from mixcal.judging.samples import Samples
+    from mixcal.judging.summary import summarized
+    from mixcal.training.evaluation import evaluated
+
+    near = near_and_far(predictions, Samples.of(predictions)) or {}
+    numbers = evaluated(predictions) | {
+        "adaptive_ece": summarized(predictions)["metrics"]["adaptive_ece"]["value"],
+        "piece": near["paper"],
+        "piece_official": near["official"],
+    }
+    return {name: _rounded(value) for name, value in numbers.items()}
 
 
 def _walked(path: Path, familiar: Mapping[str, "Predictions"]) -> dict[str, dict[str, float]]:

@@ -8,7 +8,8 @@ A table stands between two markers; the first says what it is made of:
     <!-- end -->
 
 shows the study studies/calibratemix-fashion.toml: the combinations with labels 25, another split
-and other metrics than the study's own. Quote what has a space in it. And
+and other metrics than the study's own. "labels=25|50" shows these two, in this order. Quote what
+has a space in it. And
 
     <!-- records: ledger columns=storage,update_ms -->
     <!-- end -->
@@ -70,12 +71,19 @@ def study_table(words: list[str], *, where: str, studies: Path, rows: Path) -> s
     # Rows lie where the pages are, whatever folder the command runs in.
     study = replace(study, rows=str(rows / Path(study.rows).name))
     found = settings(words[1:], where=where)
-    for axis, choice in found.items():
-        if axis not in CHANGES and choice not in study.axes.get(axis, {}):
-            known = [*study.axes, *CHANGES] if axis not in study.axes else [*study.axes[axis]]
-            raise BadInput(f"{where}: there is no {axis}={choice}; known: {', '.join(known)}.")
-    chosen = {axis: choice for axis, choice in found.items() if axis in study.axes}
-    return table(_changed(study, found), chosen)
+    chosen = {axis: words.split("|") for axis, words in found.items() if axis not in CHANGES}
+    for axis, choices in chosen.items():
+        for choice in choices:
+            if choice not in study.axes.get(axis, {}):
+                known = [*study.axes, *CHANGES] if axis not in study.axes else [*study.axes[axis]]
+                raise BadInput(f"{where}: there is no {axis}={choice}; known: {', '.join(known)}.")
+    several = {
+        axis: {name: study.axes[axis][name] for name in choices}
+        for axis, choices in chosen.items()
+        if len(choices) > 1
+    }
+    alone = {axis: choices[0] for axis, choices in chosen.items() if len(choices) == 1}
+    return table(_changed(replace(study, axes={**study.axes, **several}), found), alone)
 
 
 def _changed(study: Study, found: Mapping[str, str]) -> Study:

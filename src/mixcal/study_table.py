@@ -4,10 +4,12 @@ A line is one combination of choices. Δ is the difference to the choice the stu
 against, seed by seed: the mean of the pairs and a 95 % interval by Student's t over them.
 """
 
+import itertools
 import json
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mixcal.core.errors import BadInput
@@ -16,8 +18,10 @@ from mixcal.study import Cell, Study, cells, combinations, row_path
 PERCENT = (
     *("error", "ece_15", "ece_10", "oe_15", "ue_15", "adaptive_ece", "classwise_ece"),
     *("debiased_ece", "oe_weighted", "aurc", "confidence_auroc", "confidence"),
-    *("human_total_variation", "human_calibration_error"),
+    *("piece", "piece_official", "human_total_variation", "human_calibration_error"),
 )
+# Of the whole training, its evaluations among it.
+PER_EPOCH = "cpu_seconds_per_epoch"
 # Of groups of classes, of foreign samples, and far away from the data: see study_measures.py.
 PERCENT_OF = ("error_", "ece_", "auroc_", "confidence_", "hull_accuracy_", "hull_confidence_")
 # Shares of the last steps of training, as the log's last line has them.
@@ -35,6 +39,9 @@ TITLES = {
     "human_divergence": "KL from people",
     "human_total_variation": "distance to people %",
     "human_calibration_error": "ECE to people %",
+    "piece": "PIECE %",
+    "piece_official": "PIECE as released %",
+    PER_EPOCH: "CPU seconds an epoch",
     "nll": "NLL",
     "brier": "Brier",
     "impurity_kept": "impurity of the kept %",
@@ -82,18 +89,24 @@ def table(study: Study, where: Mapping[str, str] | None = None) -> str:
     where = where or {}
     rows, metrics = read_rows(study), study.table.metrics
     shown = {c: why for c, why in combinations(study).items() if where.items() <= dict(c).items()}
+    labels = study.table.weights.split("|")
     head = [axis for axis in study.axes if axis not in where]
+    several = len(labels) > 1
+    head += ["prediction"] * several
     head += ["seeds", *(title(name) for name in metrics)]
     if study.table.against:
         head += [f"Δ {title(name)}" for name in metrics]
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    for choices, why in shown.items():
-        runs = rows.get(choices, {})
+    for (choices, why), label in itertools.product(shown.items(), labels):
+        one = replace(study, table=replace(study.table, weights=label))
+        held = predicted(one, rows) if several else rows
+        runs = held.get(choices, {})
         line = [choice for axis, choice in choices if axis not in where]
+        line += [label] * several
         line += [why or f"{len(runs)} of {len(study.seeds)}"]
-        line += [spread(numbers(study, runs.values(), name), name) for name in metrics]
+        line += [spread(numbers(one, runs.values(), name), name) for name in metrics]
         if study.table.against:
-            line += [paired(study, rows, choices, name) for name in metrics]
+            line += [paired(one, held, choices, name) for name in metrics]
         lines.append("| " + " | ".join(line) + " |")
     used = {choices: runs for choices, runs in rows.items() if choices in shown}
     return "\n".join([*lines, "", notes(study, where, used)]) + "\n"
@@ -102,7 +115,8 @@ def table(study: Study, where: Mapping[str, str] | None = None) -> str:
 def notes(study: Study, where: Mapping[str, str], rows: Rows) -> str:
     """What the numbers are, and where the rows came from."""
     kept = "" if not where else " ".join(f"{axis}: {choice}." for axis, choice in where.items())
-    said = [kept, f"Mean ± s.d. over seeds; {study.table.split} split, {study.table.weights}."]
+    weights = "" if "|" in study.table.weights else f", {study.table.weights}"
+    said = [kept, f"Mean ± s.d. over seeds; {study.table.split} split{weights}."]
     if study.table.against:
         other = ", ".join(f"{axis} {choice}" for axis, choice in study.table.against.items())
         said.append(
@@ -130,8 +144,20 @@ def counted(devices: Iterable[str]) -> str:
     return ", ".join(f"{count} on {device}" for device, count in found) or "none"
 
 
+def predicted(study: Study, rows: Rows) -> Rows:
+    """The runs that were predicted as the table's weights say."""
+    split, label = study.table.split, study.table.weights
+    return {
+        choices: {seed: run for seed, run in runs.items() if label in run["numbers"].get(split, {})}
+        for choices, runs in rows.items()
+    }
+
+
 def number(study: Study, run: Row, metric: str) -> float | None:
     """One number of one run, in percent where that is usual; None if the run has none."""
+    if metric == PER_EPOCH:
+        epochs = run["method"].get("epochs")
+        return float(run["cpu_seconds"]) / epochs if epochs else None
     split = run["numbers"].get(study.table.split, {})
     # A run without weight averaging has raw weights only.
     chosen = split.get(study.table.weights) or split.get("raw, last") or {}
@@ -162,6 +188,8 @@ def numbers(study: Study, runs: Iterable[Row], metric: str) -> list[float]:
 
 def digits_of(metric: str) -> int:
     """Places behind the point."""
+    if metric == PER_EPOCH:
+        return 1
     return 2 if is_percent(metric) else 3
 
 

@@ -1,17 +1,26 @@
 """The four commands from images to a trained network, in small; each against what it promises."""
 
 import json
+import shlex
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from mixcal.commands.encoders import encoder_named
 from mixcal.commands.shards import shard_of
 from mixcal.commands.synthesize_annotate import LoadedSetScorer
+from mixcal.commands.training_images import training_images
 from mixcal.core.errors import BadInput
 from mixcal.data.mixed_store import MixedStore
+from mixcal.data.options import DataOptions
 from mixcal.synthesis.annotation import Prototypes, Rule
-from mixcal.synthesis.generation import Plan
+from mixcal.synthesis.generation import Columns, Plan
+from mixcal.synthesis.options import GeneratorRunning
 from mixcal.synthesis.ray_jobs import LoadedSetMaker, by_ray, locally
 from tests.support.command import QUICK
 from tests.support.pictures import class_folders
@@ -92,29 +101,44 @@ def test_the_same_bytes_in_one_process_and_through_batches(
         assert np.array_equal(columns["pair"], store.pairs[columns["set"]])
 
 
-def test_annotation_through_batches(made: Path) -> None:
-    store = MixedStore.open(made / "store")
-    annotation = store.annotation()
-    assert annotation is not None
-    means = np.random.default_rng(0).normal(size=(3, 128)).astype(np.float32)
-    given = {
+def scorer_of(made: Path) -> dict[str, Any]:
+    """What a worker is given to annotate the store as `made` did: its prototypes made anew."""
+    encoder = encoder_named(f"run:{made / 'run'}", size=224, device=torch.device("cpu"))
+    header = MixedStore.open(made / "store").header
+    data = DataOptions(**header["data"])
+    images = training_images(data, header["data_seed"], GeneratorRunning())
+    pool = images.source.train
+    means = []
+    for label in range(3):
+        own = [place for place in images.members if pool.labels[place] == label][:5]
+        means.append(encoder(pool.take(np.array(own))).mean(0))
+    return {
         "store": str(made / "store"),
         "encoder": f"run:{made / 'run'}",
         "size": 224,
-        "prototypes": Prototypes(means),
-        "rule": Rule(),
+        "prototypes": Prototypes(np.array(means)),
+        "rule": Rule(shares=True),
         "device": "cpu",
         "threads": 0,
     }
-    found = list(locally(LoadedSetScorer, given, np.array([0, 1])))
-    assert sorted(found[1]["set"]) == list(range(32, 46))
-    assert found[0]["projections"].shape == (32, 8)
-    with_ray = pytest.importorskip("ray", reason="ray is an extra")
-    with_ray.init(num_cpus=1, include_dashboard=False)
-    spread = list(by_ray(LoadedSetScorer, given, np.array([0, 1]), workers=1))
-    for columns in spread:
-        whole = found[0] if 0 in columns["set"] else found[1]
-        assert np.array_equal(columns["projections"], whole["projections"])
+
+
+def agrees(columns: Columns, made: Path) -> None:
+    """Some sets' answers against what the command wrote into the store."""
+    annotation = MixedStore.open(made / "store").annotation()
+    assert annotation is not None
+    assert annotation.targets is not None
+    rows = columns["set"]
+    assert columns["projections"] == pytest.approx(annotation.projections[rows], abs=1e-4)
+    assert columns["weights"] == pytest.approx(annotation.weights[rows], abs=1e-4)
+    assert columns["targets"] == pytest.approx(annotation.targets[rows], abs=1e-4)
+
+
+def test_annotation_through_batches(made: Path) -> None:
+    found = list(locally(LoadedSetScorer, scorer_of(made), np.array([1, 0])))
+    assert [columns["set"].tolist() for columns in found] == [[*range(32, 46)], [*range(32)]]
+    for columns in found:
+        agrees(columns, made)
 
 
 def test_training_on_it(made: Path, tmp_path: Path) -> None:
@@ -126,6 +150,22 @@ def test_training_on_it(made: Path, tmp_path: Path) -> None:
     remarks = json.loads((tmp_path / "run" / "judgement.json").read_text())["remarks"]
     assert any("46 sets of generator" in remark for remark in remarks)
     assert not any("another split" in remark for remark in remarks)
+
+
+def test_equal_data_are_those_of_the_copies(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def status(equal: int) -> int:
+        knobs = f'[{{ name = "csm", images = "{made / "store"}", n_aug = 1 }}]'
+        settings = (f"method.calibrators={knobs}", f"method.equal_data={equal}")
+        words = (word for setting in settings for word in ("--set", setting))
+        plain = (*LITTLE, "--set", "method.epoch_steps=0")
+        run = tmp_path / f"run-{equal}"
+        return ran("train", "--data", made / "mine", *plain, *words, "--into", run)
+
+    assert status(2) == 2
+    assert "equal_data is 2, but 1 further images go with every" in capsys.readouterr().err
+    assert status(1) == 0
 
 
 def test_a_copy_for_another_rule(made: Path, tmp_path: Path) -> None:
@@ -150,15 +190,106 @@ def test_a_copy_for_another_rule(made: Path, tmp_path: Path) -> None:
         (("--encoder", "run:x", "--rule", "direct"), "needs --tau"),
         (("--encoder", "run:x", "--tau", "1"), "--tau one of the direct rule"),
         (("--encoder", "run:x", "--scale", "-1"), "must be above 0"),
+        (("--encoder", "run:x", "--scale", "nan"), "must be above 0"),
+        (("--encoder", "run:x", "--per-class", "-1"), "--per-class is -1"),
+        (("--encoder", "run:x", "--size", "0"), "--size is 0"),
+        (("--encoder", "run:x", "--threads", "-1"), "--threads is -1"),
+        (("--encoder", "run:x", "--ray", "-1"), "--ray is -1"),
+        (("--encoder", "run:x", "--ray", "1", "--shard", "0/2"), "leave --shard out"),
+        (("--encoder", "run:x", "--ray", "1"), "needs the package ray"),
     ],
 )
-def test_wrong_words_are_one_sentence(
-    made: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+def test_wrong_words_are_one_sentence_and_leave_no_folder(
+    made: Path,
+    words: tuple[str, ...],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert ran("synthesize", "annotate", made / "store", *words) == 2
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    into = made / "never"
+    assert ran("synthesize", "annotate", made / "store", *words, "--into", into) == 2
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
+    assert not into.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--guidance", "inf"), "Guidance is inf"),
+        (("--churn", "nan"), "amount of churn is nan"),
+        (("--churn", "3", "--churn-range", "5", "1"), "from 5.0 to 1.0"),
+        (("--threads", "-1"), "--threads is -1"),
+        (("--ray", "1"), "needs the package ray"),
+    ],
+)
+def test_wrong_words_of_generate_leave_no_store(
+    made: Path,
+    words: tuple[str, ...],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    command = ("synthesize", "generate", made / "generator", "--sets", "2")
+    assert ran(*command, "--into", made / "none", *words) == 2
+    assert message in capsys.readouterr().err
+    assert not (made / "none").exists()
+
+
+@pytest.mark.parametrize("place", ["file/store", "file", "/proc/store", "x" * 300])
+def test_places_where_nothing_can_be_made(
+    made: Path, tmp_path: Path, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    command = ("synthesize", "generate", made / "generator", "--sets", "2", *SAMPLER)
+    assert ran(*command, "--into", tmp_path / place) == 2
+    assert "--into" in capsys.readouterr().err
+    train = ("synthesize", "train", "--data", made / "mine", "--into", tmp_path / place)
+    assert ran(*train, *(word for key in SMALL for word in ("--set", key))) == 2
+    assert "--into" in capsys.readouterr().err
+
+
+def test_next_lines_run_as_they_are_printed(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [word for key in SMALL for word in ("--set", key)]
+    into = tmp_path / "two words ü"
+    assert ran("synthesize", "train", "--data", made / "mine", *settings, "--into", into) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("next:")]
+    words = shlex.split(line.removeprefix("next: mixcal "))
+    assert words[2:] == [str(into), "--sets", "2", "--into", f"{into}-images"]
+    assert ran(*words, *SAMPLER) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("next:")]
+    words = shlex.split(line.removeprefix("next: mixcal ").partition(",")[0])
+    assert words == ["synthesize", "annotate", f"{into}-images", "--encoder", "run:RUN"]
+
+
+def test_a_recipe_that_cannot_be_built_leaves_no_folder(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [word for key in SMALL for word in ("--set", key)]
+    command = ("synthesize", "train", "--data", made / "mine", *settings, "--into", tmp_path / "g")
+    for key in ("method.learning_rate=nan", "running.device=nowhere", "method.network.width=0"):
+        assert ran(*command, "--set", key) == 2
+        assert "Traceback" not in capsys.readouterr().err
+        assert not (tmp_path / "g").exists()
+
+
+def test_annotating_again_like_before_changes_nothing(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A shard that comes when the others have ended finds nothing to do."""
+    before = {file: file.read_bytes() for file in (made / "store").glob("*.[jn]*")}
+    annotate = ("synthesize", "annotate", made / "store", "--encoder", f"run:{made / 'run'}")
+    assert ran(*annotate, "--shares", "--per-class", "5", "--shard", "1/2") == 0
+    assert "nothing was to do" in capsys.readouterr().out
+    assert not (made / "store" / "annotation.part").exists()
+    assert {file: file.read_bytes() for file in (made / "store").glob("*.[jn]*")} == before
 
 
 def test_unfinished_stores_and_other_plans(
@@ -183,3 +314,42 @@ def test_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("4/4", "a", "1-2"):
         with pytest.raises(BadInput, match=f"--shard {wrong}"):
             shard_of(wrong)
+    for rank, processes in (("abc", "2"), ("1", ""), ("", "4"), ("2", "2"), ("-1", "2")):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("WORLD_SIZE", processes)
+        with pytest.raises(BadInput, match=f"RANK is '{rank}'"):
+            shard_of("")
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[None]:
+    """Ray with one processor. Not among the packages of the tests: it is heavy."""
+    package = pytest.importorskip("ray", reason="ray is an extra")
+    package.init(num_cpus=1, include_dashboard=False)
+    yield
+    package.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_generation_by_ray_makes_the_same_bytes(made: Path, ray: None) -> None:
+    store = MixedStore.open(made / "store")
+    plan = Plan(sets=46, steps=3, sets_per_pass=4)
+    given = {"generator": str(made / "generator"), "plan": plan, "device": "cpu"}
+    found = list(by_ray(LoadedSetMaker, given, np.arange(12), workers=1))
+    assert sorted(index for columns in found for index in columns["set"]) == list(range(46))
+    for columns in found:
+        assert np.asarray(columns["images"]).tobytes() == store.images[columns["set"]].tobytes()
+        assert np.array_equal(columns["pair"], store.pairs[columns["set"]])
+        assert np.array_equal(columns["seed"], store.seeds[columns["set"]])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_annotation_by_ray_is_that_of_one_process(made: Path, ray: None) -> None:
+    given = scorer_of(made)
+    (whole,) = locally(LoadedSetScorer, given, np.array([0]))
+    spread = list(by_ray(LoadedSetScorer, given, np.array([0, 1]), workers=1))
+    assert sorted(index for columns in spread for index in columns["set"]) == list(range(46))
+    for columns in spread:
+        agrees(columns, made)
+        if 0 in columns["set"]:
+            assert np.array_equal(columns["projections"], whole["projections"])

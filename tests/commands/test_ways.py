@@ -3,6 +3,7 @@ against the same ways by hand."""
 
 import csv
 import io
+import json
 import shutil
 from pathlib import Path
 
@@ -39,6 +40,33 @@ def test_a_single_pass_gives_the_runs_own_predictions(run: Path, tmp_path: Path)
     assert np.array_equal(
         Predictions.load(out).scores, Predictions.load(run / "predictions/test.npz").scores
     )
+
+
+def test_features_are_kept_where_they_are_asked_for(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["predict", str(run), "--split", "test", "--rescaler", "none", "--test-time", "2"]
+    assert main([*words, "--out", str(tmp_path / "bare.npz")]) == 0
+    assert main([*words, "--features", "--out", str(tmp_path / "kept.npz")]) == 0
+    bare, kept = (Predictions.load(tmp_path / f"{name}.npz") for name in ("bare", "kept"))
+    assert bare.features is None
+    assert kept.features is not None
+    assert np.array_equal(bare.scores, kept.scores)
+    capsys.readouterr()
+    assert main(["judge", str(tmp_path / "kept.npz"), "--json"]) == 0
+    judged = json.loads(capsys.readouterr().out)
+    assert judged["further"]["piece"]["paper"] >= judged["metrics"]["ece"]["value"] - 1e-9
+
+
+def test_features_are_of_one_network_and_of_a_file(
+    run: Path, copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = ["predict", str(run), str(copy), "--split", "test", "--out", str(tmp_path / "x.npz")]
+    assert main([*both, "--features"]) == 2
+    assert "Members have no features" in capsys.readouterr().err
+    (picture,) = sorted(run.parent.glob("mine/test/cat/*"))[:1]
+    assert main(["predict", str(run), str(picture), "--features"]) == 2
+    assert "--split test" in capsys.readouterr().err
 
 
 def test_files_of_a_run_can_be_judged(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Which mixed images go with which labels: the published scheme as a slow loop, and properties."""
 
+import pickle
 from collections import Counter
 from pathlib import Path
 
@@ -106,6 +107,21 @@ def test_uniform_pairing_pays_no_regard_to_labels() -> None:
     assert all(len(set(pair)) == 2 for pair in one.reshape(-1, 2))
 
 
+def test_one_hot_stays_one_hot_where_pairing_is_uniform() -> None:
+    labels = np.zeros(400, dtype=np.int64)
+    mixed = sets(ends=True, pairing="uniform", copies=2)
+    drawn = mixed.draw(labels, np.random.default_rng(5))
+    assert len(drawn) == 800
+    targets = mixed.targets(drawn).numpy()
+    assert (targets.max(1) == 1).all()
+    # Any set's, and either end of it.
+    assert set(zip(drawn // 8, targets.argmax(1), strict=True)) == {
+        (number, label) for number, pair in enumerate(PAIRS) for label in pair
+    }
+    other = mixed.draw(labels + 2, np.random.default_rng(5))
+    assert np.array_equal(drawn, other)
+
+
 def test_images_and_targets_go_together() -> None:
     mixed = sets()
     index = np.array([0, 13, 31])
@@ -160,10 +176,13 @@ def test_images_of_other_origin(tmp_path: Path) -> None:
     [
         ({"images": np.zeros((3, 4, 4))}, "`images` is float64"),
         ({"images": np.zeros((0, 4, 4), np.uint8)}, "`images` is uint8"),
-        ({"targets": np.ones((3, 4)) / 4}, r"`targets` is \(3, 4\)"),
+        ({"targets": np.ones((3, 4)) / 4}, r"`targets` is float64 \(3, 4\)"),
         ({"targets": np.ones((3, 3))}, "must be a distribution"),
         ({"targets": np.array([[2, -1, 0]] * 3)}, "must be a distribution"),
-        ({"targets": np.array([{}] * 3)}, "cannot be read as .npz"),
+        ({"targets": np.array([{}] * 3)}, "never loaded"),
+        ({"targets": np.array([["a", "b", "c"]] * 3)}, "`targets` is <U1"),
+        ({"targets": np.eye(3).astype(complex)}, "`targets` is complex128"),
+        ({"targets": np.full((3, 3), np.nan)}, "must be a distribution"),
     ],
 )
 def test_wrong_files_are_one_sentence(tmp_path: Path, changes: dict, message: str) -> None:
@@ -176,5 +195,36 @@ def test_missing_arrays_and_files(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", images=np.zeros((1, 2, 2), np.uint8))
     with pytest.raises(BadInput, match="targets"):
         soft_images(tmp_path / "x.npz", classes=3, copies=1, pairing="uniform")
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="There is no file"):
         soft_images(tmp_path / "y.npz", classes=3, copies=1, pairing="uniform")
+
+
+def flipped(raw: bytes, place: int, bits: int) -> bytes:
+    return raw[:place] + bytes([raw[place] ^ bits]) + raw[place + 1 :]
+
+
+DAMAGE = {
+    "nothing": lambda raw: b"",
+    "garbage": lambda raw: b"no archive" * 50,
+    "a pickle": lambda raw: pickle.dumps([1]),
+    "half of it": lambda raw: raw[: len(raw) // 2],
+    "a flipped bit": lambda raw: flipped(raw, 190, 4),
+    "a lock": lambda raw: flipped(raw, raw.index(b"PK\x01\x02") + 8, 1),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_files_are_one_sentence(tmp_path: Path, damage: str) -> None:
+    path = soft(tmp_path)
+    changed = DAMAGE[damage](path.read_bytes())
+    assert changed != path.read_bytes()
+    path.write_bytes(changed)
+    with pytest.raises(BadInput, match=r"soft\.npz"):
+        soft_images(path, classes=3, copies=1, pairing="uniform")
+
+
+def test_one_array_under_the_name_of_many(tmp_path: Path) -> None:
+    np.save(tmp_path / "one.npy", np.zeros((3, 4, 4), np.uint8))
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    with pytest.raises(BadInput, match=r"one\.npz is one array, not a \.npz"):
+        soft_images(tmp_path / "one.npz", classes=3, copies=1, pairing="uniform")

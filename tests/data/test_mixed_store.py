@@ -134,6 +134,42 @@ def test_annotations_must_be_finite_where_a_set_is_done(tmp_path: Path) -> None:
         store.annotate(values, values, RECORD)
 
 
+@pytest.mark.parametrize("wrong", ["projections", "weights", "targets", "shape"])
+def test_an_annotation_that_is_refused_leaves_the_one_before(tmp_path: Path, wrong: str) -> None:
+    kept = np.random.default_rng(0).random((5, 4)).astype(np.float32)
+    store = fresh(tmp_path).annotate(kept, 1 - kept, RECORD)
+    values = {"projections": kept + 1, "weights": kept / 2, "targets": np.full((5, 4, 3), 1 / 3)}
+    if wrong == "shape":
+        values["targets"] = np.full((5, 4, 2), 1 / 2)
+    else:
+        values[wrong] = values[wrong] * np.nan
+    with pytest.raises(ValueError, match=f"{'targets' if wrong == 'shape' else wrong}.npy: one"):
+        store.annotate(values["projections"], values["weights"], RECORD, targets=values["targets"])
+    found = MixedStore.open(tmp_path).annotation()
+    assert found is not None
+    assert np.array_equal(found.projections, kept)
+    assert np.array_equal(found.weights, 1 - kept)
+
+
+def test_no_room_for_an_annotation_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = np.zeros((5, 4), dtype=np.float32)
+    store = fresh(tmp_path).annotate(kept, kept, RECORD)
+    save = np.save
+
+    def full(file, array, **more) -> None:
+        if array.any():
+            raise OSError(28, "No space left on device")
+        save(file, array, **more)
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(OSError, match="No space"):
+        store.annotate(kept, kept + 1, RECORD)
+    assert MixedStore.open(tmp_path).annotation() is not None
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_a_store_is_never_overwritten(tmp_path: Path) -> None:
     fresh(tmp_path)
     with pytest.raises(BadInput, match="is a store already"):

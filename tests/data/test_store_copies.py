@@ -1,11 +1,14 @@
 """Copies of a store against the store itself."""
 
+import multiprocessing
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mixcal.core.errors import BadInput
+from mixcal.data.mixed_store import MixedStore
 from mixcal.data.store_copies import linked_copy
 from tests.support.mixed import noise_store
 
@@ -33,6 +36,56 @@ def test_annotating_the_copy_leaves_the_store_alone(tmp_path: Path) -> None:
     assert before is not None
     assert after is not None
     assert np.array_equal(before.weights, after.weights)
+
+
+def test_two_processes_may_make_one_copy(tmp_path: Path) -> None:
+    """Each of them ends with the whole of it, whoever was first."""
+    noise_store(tmp_path / "store")
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(3)
+    made = [context.Process(target=copies, args=(tmp_path, barrier)) for _ in range(3)]
+    for process in made:
+        process.start()
+    for process in made:
+        process.join()
+    assert [process.exitcode for process in made] == [0, 0, 0]
+    assert not list(tmp_path.glob(".*"))
+
+
+def copies(folder: Path, barrier) -> None:
+    store = MixedStore.open(folder / "store")
+    for number in range(40):
+        barrier.wait()
+        assert np.array_equal(linked_copy(store, folder / f"{number}").images, store.images)
+
+
+def test_a_copy_that_was_stopped_half_way_is_begun_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = noise_store(tmp_path / "store")
+
+    def stopped(source: Path, target: Path) -> None:
+        if source.name == "pairs.npy":
+            raise KeyboardInterrupt
+        real(source, target)
+
+    real = os.link
+    monkeypatch.setattr(os, "link", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        linked_copy(store, tmp_path / "copy")
+    monkeypatch.setattr(os, "link", real)
+    assert np.array_equal(linked_copy(store, tmp_path / "copy").pairs, store.pairs)
+
+
+def test_a_disk_that_cannot_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(source: Path, target: Path) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    store = noise_store(tmp_path / "store")
+    monkeypatch.setattr(os, "link", refused)
+    copy = linked_copy(store, tmp_path / "copy")
+    assert np.array_equal(copy.images, store.images)
+    assert not (copy.path / "images.npy").samefile(store.path / "images.npy")
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:

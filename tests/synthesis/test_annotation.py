@@ -132,6 +132,13 @@ def test_shares_by_the_book() -> None:
     assert found.sum(-1) == pytest.approx(np.ones((2, 4)), abs=1e-6)
 
 
+@pytest.mark.parametrize("knob", ["scale", "temperature"])
+@pytest.mark.parametrize("value", [0.0, -1.0, 1e-320, math.nan, math.inf])
+def test_rules_that_give_no_numbers_are_refused(knob: str, value: float) -> None:
+    with pytest.raises(BadInput, match="must be above 0"):
+        Rule(**{knob: value})
+
+
 def test_classes_that_cannot_be_told_apart_are_refused() -> None:
     same = Prototypes(np.ones((2, 3), dtype=np.float32))
     with pytest.raises(BadInput, match="prototypes of 'cat' and 'dog' are the same"):

@@ -45,6 +45,15 @@ def test_resizing_as_in_pil(mode: str, filter: Image.Resampling, size: tuple[int
         assert np.abs(ours[0].numpy().astype(int) - np.asarray(theirs).astype(int)).max() <= 1
 
 
+def test_an_encoder_that_answers_no_numbers_is_refused() -> None:
+    network = small(3, channels=1)
+    torch.nn.init.constant_(next(network.parameters()), float("nan"))
+    inputs = Preprocessing(size=(8, 8), stored=(8, 8), mean=(0.5,), std=(0.5,))
+    broken = own_encoder(network, inputs, name="run mine", device=CPU)
+    with pytest.raises(BadInput, match="run mine answers with numbers that are not finite"):
+        broken(pictures(size=(8, 8)))
+
+
 def test_gray_pictures_become_three_channels() -> None:
     raw = pictures()
     found = standardized(raw, *IMAGENET)

@@ -1,6 +1,7 @@
 """Sets by the book: pairs in order, one noise a set, and the same bytes however a set is made."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from mixcal.core.errors import BadInput
 from mixcal.core.seeds import derive
-from mixcal.synthesis.generation import Plan, SetMaker, as_bytes, conditions, pair_of
+from mixcal.synthesis.generation import Plan, SetMaker, Timed, as_bytes, conditions, pair_of
 from mixcal.synthesis.noise import noise_levels
 from mixcal.synthesis.sampler import Churn, sample
 from tests.support.mixed import tiny_generator
@@ -119,9 +120,66 @@ def test_time_in_the_network_is_counted() -> None:
     assert 0 < made.network.seconds < made.seconds
 
 
-@pytest.mark.parametrize("wrong", [{"sets": 0}, {"sets": 1, "guidance": -1.0}])
+class Mark:
+    """A stand-in for a GPU's event: the work before it ends three seconds after it was asked."""
+
+    asked = 0.0
+    waited = False
+
+    def __init__(self, *, enable_timing: bool) -> None:
+        assert enable_timing
+
+    def record(self) -> None:
+        self.ended = Mark.asked
+        Mark.asked += 3.0
+
+    def synchronize(self) -> None:
+        Mark.waited = True
+
+    def elapsed_time(self, other: "Mark") -> float:
+        assert Mark.waited, "an event is only known once it has happened"
+        return 1000 * (other.ended - self.ended)
+
+
+def test_time_on_a_gpu_is_that_of_the_work_and_not_of_asking_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "Event", Mark)
+    timed = Timed(torch.nn.Identity(), torch.device("cuda"))
+    for _ in range(2):
+        timed(torch.zeros(1))
+    timed.settle()
+    assert timed.seconds == 6.0
+    timed.settle()
+    assert timed.seconds == 6.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sets": 0},
+        {"sets": 1, "sets_per_pass": 0},
+        *({"sets": 1, "guidance": value} for value in (-1.0, math.nan, math.inf)),
+        {"sets": 1, "steps": 1},
+    ],
+)
 def test_mistakes_are_one_sentence(wrong: dict) -> None:
     with pytest.raises(BadInput):
         Plan(**wrong)
     with pytest.raises(BadInput, match="one class"):
         SetMaker(tiny_generator(classes=1), Plan(sets=1), CPU)
+
+
+def test_images_that_are_no_numbers_are_refused() -> None:
+    """Not one set of them comes out; bytes would make them black."""
+    made = maker(Plan(sets=4, steps=4, sets_per_pass=2))
+    inner = made.denoise
+
+    def broken(images: Tensor, levels: Tensor, targets: Tensor) -> Tensor:
+        clean = inner(images, levels, targets)
+        clean[9, 0, 0, 0] = math.nan
+        return clean
+
+    made.denoise = broken
+    with pytest.raises(BadInput, match=r"sets 2 to 3 .* not finite"):
+        made({"block": [1]})

@@ -1,6 +1,9 @@
 """An inert reader against what pickle itself would do: plain data the same, calls not made."""
 
+import os
 import pickle
+import subprocess
+import sys
 from collections import OrderedDict
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import pytest
 
 from mixcal.core.errors import BadInput
 from mixcal.synthesis.inert_pickle import Call, read_inert
+from tests.support.command import SAME_PACKAGE
 
 
 def read(folder: Path, content: bytes) -> object:
@@ -47,6 +51,34 @@ def test_calls_are_noted(tmp_path: Path) -> None:
 def test_names_on_no_list(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(BadInput, match="could run foreign code"):
         read(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x80\x04}K\x01" + b"\x85" * 3_000_000 + b"K\x01s.",
+        # Twice as deep in half the bytes, by way of the memo.
+        b"\x80\x04}K\x01" + b"\x85\x94" * 1_500_000 + b"h\x00K\x01s.",
+        b"\x80\x04}(" + b"N" * 1_500_000 + b"t0.",
+    ],
+)
+def test_pickles_nested_deeper_than_a_stack_are_refused(tmp_path: Path, content: bytes) -> None:
+    """In a process of its own: it may die."""
+    (tmp_path / "deep.pkl").write_bytes(content)
+    script = (
+        "from pathlib import Path\n"
+        "from mixcal.synthesis.inert_pickle import read_inert\n"
+        f"read_inert(Path({str(tmp_path / 'deep.pkl')!r}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | SAME_PACKAGE,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.returncode
+    assert "BadInput" in done.stderr
+    assert "more parts than any published generator has" in done.stderr
 
 
 @pytest.mark.parametrize(

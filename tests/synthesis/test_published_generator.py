@@ -209,6 +209,17 @@ def test_a_trap_within_the_stored_numbers(tmp_path: Path, trap: str) -> None:
         assert "\n" not in str(refusal.value)
 
 
+def test_numbers_nested_deeper_than_a_stack_are_refused(tmp_path: Path) -> None:
+    deep = b"\x80\x02}K\x01" + b"\x85" * 400_000 + b"K\x01s."
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("archive/data.pkl", deep)
+        file.writestr("archive/version", "3\n")
+    for inner in (deep, pickle.dumps(1) + deep, archive.getvalue()):
+        with pytest.raises(BadInput, match="more parts than any published generator"):
+            read_published(written(tmp_path / "edm.pkl", stored(inner)))
+
+
 def test_other_numbers_than_a_storage(tmp_path: Path) -> None:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:

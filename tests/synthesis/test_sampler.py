@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from mixcal.core.errors import BadInput
 from mixcal.synthesis.noise import noise_levels
 from mixcal.synthesis.sampler import Churn, sample
 
@@ -92,3 +93,22 @@ def test_the_stochastic_sampler_keeps_the_distribution() -> None:
     pairs = torch.stack([start.flatten(), moved.flatten()])
     assert torch.corrcoef(pairs)[0, 1].item() < 0.1
     assert torch.corrcoef(torch.stack([start.flatten(), still.flatten()]))[0, 1] > 0.999
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"amount": math.nan}, "amount of churn is nan"),
+        ({"amount": math.inf}, "amount of churn is inf"),
+        ({"amount": -1.0}, r"amount of churn is -1\.0"),
+        ({"noise": math.nan}, "noise of churn is nan"),
+        ({"noise": -5.0}, r"noise of churn is -5\.0"),
+        ({"low": 5.0, "high": 1.0}, r"from 5\.0 to 1\.0"),
+        ({"low": math.nan}, r"from nan to inf"),
+        ({"high": math.nan}, r"from 0\.0 to nan"),
+        ({"low": -1.0}, r"from -1\.0 to inf"),
+    ],
+)
+def test_churn_outside_its_ranges_is_one_sentence(wrong: dict, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        Churn(**wrong)

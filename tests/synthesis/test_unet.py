@@ -32,6 +32,14 @@ def test_a_mixed_label_is_the_mixture_of_embeddings() -> None:
     assert torch.equal(embedding(torch.zeros(1, 3)), torch.zeros(1, 5))
 
 
+def test_half_precision_around_it_does_not_touch_the_mixture() -> None:
+    embedding = SoftEmbedding(3, 64)
+    share = torch.tensor([[2 / 7, 5 / 7, 0.0]])
+    plain = embedding(share)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(embedding(share), plain)
+
+
 def test_weights_of_a_plain_embedding_load() -> None:
     plain = nn.Embedding(3, 5)
     embedding = SoftEmbedding(3, 5)

@@ -57,6 +57,8 @@ def predictions_by(
 
     runs = [member for word in words for member in members_of(word)]
     alone = len(runs) == 1
+    if options.features and not alone:
+        raise BadInput("Members have no features in common; leave --features out.")
     members = [predictions_of_run(options, run, rescales=alone) for run in runs]
     if alone:
         return members[0]
@@ -84,7 +86,8 @@ def predictions_of_run(
         run.prepared,
         run.network,
         options.split,
-        features=run.rescaler is not None and needs_features(run.rescaler_name),
+        features=options.features
+        or (run.rescaler is not None and needs_features(run.rescaler_name)),
         way=way_of(options, flips=mirrors(run.recipe, run.prepared.source)),
     )
     return made, run.rescaler

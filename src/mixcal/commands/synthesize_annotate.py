@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixcal.commands.encoders import WRITTEN, encoder_named
-from mixcal.commands.shards import shard_of
+from mixcal.commands.shards import check_ray, shard_of, use_threads
 from mixcal.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prototypes, then every block of sets, then a picture sheet."""
-    import torch
-
     from mixcal.data.mixed_store import MixedStore
     from mixcal.data.store_copies import linked_copy
     from mixcal.predicting.device import pick_device
@@ -68,8 +66,8 @@ def run(options: argparse.Namespace) -> int:
     from mixcal.synthesis.sheet import save_sheet
 
     shard = shard_of(options.shard)
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    check_ray(options.ray, options.shard)
+    use_threads(options.threads)
     rule = _rule(options)
     store = MixedStore.open(options.store)
     if not store.complete():
@@ -82,13 +80,16 @@ def run(options: argparse.Namespace) -> int:
             f"{store.path} does not know which data its generator was trained on; make it with a "
             "generator that was converted with --source."
         )
-    if options.into is not None:
-        store = linked_copy(store, options.into)
     device = pick_device(options.device, asked="--device")
     encoder = encoder_named(options.encoder, size=options.size, device=device)
+    # After all words have been understood: a slip leaves no folder.
+    if options.into is not None:
+        store = linked_copy(store, options.into)
     job = Job(options, store, encoder, rule, shard)
     began = time.perf_counter()
-    job.work()
+    if not job.work():
+        print(f"{store.path} is annotated like this already; nothing was to do")
+        return 0
     speed = store.images.shape[0] * store.images.shape[1] / (time.perf_counter() - began)
     if not Unfinished(store).end(job.record):
         print("this shard is done; others are not")
@@ -102,6 +103,9 @@ def run(options: argparse.Namespace) -> int:
 def _rule(options: argparse.Namespace) -> "Rule":
     from mixcal.synthesis.annotation import Rule
 
+    for name, value, least in (("--per-class", options.per_class, 0), ("--size", options.size, 1)):
+        if value < least:
+            raise BadInput(f"{name} is {value}; it must be at least {least}.")
     direct = options.rule == "direct"
     given, other = (options.tau, options.scale) if direct else (options.scale, options.tau)
     if other is not None:
@@ -142,13 +146,15 @@ class Job:
             "generator": header["generator"],
         }
 
-    def work(self) -> None:
-        """Begin, or go on, and do this shard's blocks."""
+    def work(self) -> bool:
+        """Begin, or go on, and do this shard's blocks; False if the store has it all already."""
         from mixcal.commands.progress import count_bar
         from mixcal.synthesis.scoring import SetScorer, Unfinished
 
         unfinished = Unfinished(self.store)
         with unfinished.alone():
+            if unfinished.ended(self.record):
+                return False
             prototypes = unfinished.begun(self.record)
             if prototypes is None:
                 prototypes = self.prototypes()
@@ -158,11 +164,12 @@ class Job:
         blocks = scorer.blocks.missing(unfinished.map("done", "r"), self.shard)
         if self.options.ray:
             self.by_ray(unfinished, blocks, prototypes)
-            return
+            return True
         with count_bar("annotating") as bar:
             for place, block in enumerate(blocks, start=1):
                 unfinished.write(scorer({"block": [block]}))
                 bar.show(place, len(blocks))
+        return True
 
     def by_ray(self, unfinished: "Unfinished", blocks: Any, prototypes: "Prototypes") -> None:
         """The same by workers of Ray Data."""
@@ -225,14 +232,11 @@ class LoadedSetScorer:
         device: str,
         threads: int,
     ) -> None:
-        import torch
-
         from mixcal.data.mixed_store import MixedStore
         from mixcal.predicting.device import pick_device
         from mixcal.synthesis.scoring import SetScorer
 
-        if threads:
-            torch.set_num_threads(threads)
+        use_threads(threads)
         named = encoder_named(encoder, size=size, device=pick_device(device, asked="--device"))
         self.scorer = SetScorer(named, prototypes, rule, MixedStore.open(Path(store)))
 

@@ -2,13 +2,13 @@
 
 import argparse
 import math
+import shlex
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mixcal.commands.shards import shard_of
-from mixcal.core.errors import BadInput
+from mixcal.commands.shards import check_ray, shard_of, use_threads
 
 if TYPE_CHECKING:
     from mixcal.data.mixed_store import MixedStore
@@ -60,8 +60,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fill the store, with a bar; say how fast it went."""
-    import torch
-
     from mixcal.commands.progress import count_bar
     from mixcal.predicting.device import pick_device
     from mixcal.synthesis.filling import fill, opened_store, store_header
@@ -70,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
     from mixcal.training.interruption import listening
 
     shard = shard_of(options.shard)
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    check_ray(options.ray, options.shard)
+    use_threads(options.threads)
     device = pick_device(options.device, asked="--device")
     generator = load_generator(options.generator, device, precision=options.precision)
     plan = _plan(options)
@@ -89,8 +87,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"mixcal: stopped; the same command goes on with {options.into}", file=sys.stderr)
         return 130
     if store.complete():
+        place = shlex.quote(str(options.into))
         print(f"store: {options.into}")
-        print(f"next: mixcal synthesize annotate {options.into} --encoder run:RUN")
+        print(f"next: mixcal synthesize annotate {place} --encoder run:RUN, RUN a run of yours")
     return 0
 
 
@@ -113,8 +112,6 @@ def _by_ray(options: argparse.Namespace, plan: "Plan", store: "MixedStore") -> i
     from mixcal.synthesis.filling import write
     from mixcal.synthesis.ray_jobs import LoadedSetMaker, by_ray
 
-    if options.shard:
-        raise BadInput("Ray deals out the blocks itself; leave --shard out.")
     made = 0
     given = {
         "generator": str(options.generator.resolve()),

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from dataclasses import asdict, replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mixcal.commands.own_data import own_data
 from mixcal.commands.places import recipe_folder
+from mixcal.commands.shards import use_threads
 from mixcal.core.errors import BadInput
 from mixcal.synthesis.options import GeneratorRecipe, read_generator_recipe
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "generators/fashion-mnist"
 OWN = "generators/own-images"
+SHARE = 0.3
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +77,17 @@ def run(options: argparse.Namespace) -> int:
     except Interrupted as stopped:
         print(f"mixcal: {stopped}", file=sys.stderr)
         return 130
+    place, into = (shlex.quote(f"{folder.path}{end}") for end in ("", "-images"))
     print(f"generator: {folder.path}")
-    print(f"next: mixcal synthesize generate {folder.path} --into {folder.path}-images")
+    print(f"next: mixcal synthesize generate {place} --sets {_sets(machine)} --into {into}")
     return 0
+
+
+def _sets(machine: "GeneratorMachine") -> int:
+    """Mixed images for a proposal: 30 % of the labeled ones, and some of every class."""
+    from mixcal.data.mixed_store import MEMBERS
+
+    return max(machine.classes - 1, round(SHARE * len(machine.members) / MEMBERS), 1)
 
 
 def _trained(
@@ -142,8 +153,7 @@ def _machine(
     from mixcal.training.disk import write_json
 
     method = recipe.method
-    if recipe.running.threads:
-        torch.set_num_threads(recipe.running.threads)
+    use_threads(recipe.running.threads)
     images = training_images(method.data, method.seed, recipe.running)
     classes = images.source.classes
     with torch.random.fork_rng(devices=[]):
@@ -155,6 +165,14 @@ def _machine(
         start = Path(method.start_from)
         put_weights(start, network)
         license_ = GeneratorFolder.open(start).described().license
+    machine = assemble(
+        recipe,
+        network,
+        images.source.train,
+        images.members,
+        classes=len(classes),
+        device=pick_device(recipe.running.device),
+    )
     if not resumed:
         description = Description(
             classes=classes,
@@ -174,14 +192,7 @@ def _machine(
             f"{folder.path}: the data no longer split as they did when the training began; "
             "restore the data, or train a new generator."
         )
-    return assemble(
-        recipe,
-        network,
-        images.source.train,
-        images.members,
-        classes=len(classes),
-        device=pick_device(recipe.running.device),
-    )
+    return machine
 
 
 def _free(folder: Path, name: str) -> Path:

@@ -35,6 +35,9 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
         help="what --test-time averages (default: logits, before rescaling)",
     )
     parser.add_argument(
+        "--features", action="store_true", help="--split: keep the last layer's inputs, for PIECE"
+    )
+    parser.add_argument(
         "--seed", type=int, default=0, help="of masks and augmentations (default: 0)"
     )
 
@@ -105,6 +108,8 @@ def predictor_of(options: argparse.Namespace, words: list[Path]) -> "Predictor |
     from mixcal.serving.ensemble import Ensemble
     from mixcal.serving.predictor import Predictor
 
+    if options.features:
+        raise BadInput("--features is for files of predictions; give --split test with it.")
     models = [member for word in words for member in members_of(word)]
     # A run's rescaler was fitted on logits of single passes: those of test-time augmentation are
     # of their kind, means of probabilities are not.

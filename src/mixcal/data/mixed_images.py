@@ -8,15 +8,16 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int, UInt8
+from jaxtyping import Float, Float32, Int, Shaped, UInt8
 from torch import Tensor
 
 from mixcal.core.errors import BadInput
 from mixcal.data.mixed_store import MixedStore
+from mixcal.data.sources.npz import read_arrays
 
 N1 = Literal["interior", "endpoint"]
 Pairing = Literal["class_matched", "uniform"]
@@ -52,7 +53,8 @@ class MixedSets:
     To go with a labeled image of class y: a set of a pair with y, uniformly; of its members,
     ordered by λ, the end on y's side and further ones of the interior, without repetition. One
     copy alone is an interior one, or that end (`n1`). "uniform" pays no regard to y: any set, any
-    of its members. With `ends` only pure members count: y's end of a set for every copy.
+    of its members. With `ends` only pure members count, each of a set of its own: y's end, or, if
+    "uniform", either end.
     """
 
     images: UInt8[np.ndarray, "s m h w c"]
@@ -74,6 +76,10 @@ class MixedSets:
     ) -> Int[np.ndarray, " m"]:
         """Rows for these labels, the copies of one label one after the other."""
         members = self.images.shape[1]
+        if self.ends and self.pairing == "uniform":
+            sets = generator.integers(len(self.images), size=len(labels) * self.copies)
+            side = generator.integers(2, size=len(sets))
+            return sets * members + np.where(side, self.order[sets, 0], self.order[sets, -1])
         if self.pairing == "uniform":
             sets = generator.integers(len(self.images), size=len(labels))
             order = np.argsort(generator.random((len(labels), members)), axis=1)
@@ -176,18 +182,18 @@ def sets_by_class(pairs: Int[np.ndarray, "s 2"], classes: int) -> ByClass:
 
 def soft_images(path: Path, *, classes: int, copies: int, pairing: Pairing) -> SoftImages:
     """The rows of an .npz; whatever does not fit is refused."""
-    arrays = _read(path)
-    images, targets = arrays["images"], arrays["targets"].astype(np.float32)
+    images, targets = _read(path)
     if images.dtype != np.uint8 or images.ndim not in (3, 4) or not len(images):
         raise BadInput(
             f"{path}: `images` is {images.dtype} {images.shape}; it must be uint8 (n, height, "
             "width) or (n, height, width, channels)."
         )
-    if targets.shape != (len(images), classes):
+    if targets.dtype.kind not in "fiub" or targets.shape != (len(images), classes):
         raise BadInput(
-            f"{path}: `targets` is {targets.shape}; for these images and classes it must be "
-            f"({len(images)}, {classes})."
+            f"{path}: `targets` is {targets.dtype} {targets.shape}; for these images and classes "
+            f"it must be real numbers ({len(images)}, {classes})."
         )
+    targets = targets.astype(np.float32)
     if not (targets >= 0).all() or not np.allclose(targets.sum(1), 1, atol=1e-3):
         raise BadInput(f"{path}: every row of `targets` must be a distribution, with sum 1.")
     return SoftImages(
@@ -201,18 +207,22 @@ def soft_images(path: Path, *, classes: int, copies: int, pairing: Pairing) -> S
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in ("images", "targets")}
-    except KeyError as error:
-        raise BadInput(f"{path} has no array {error}; it needs `images` and `targets`.") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise BadInput(f"{path} cannot be read as .npz ({error}); restore it.") from None
+def _read(path: Path) -> tuple[Shaped[np.ndarray, "..."], Shaped[np.ndarray, "..."]]:
+    arrays = read_arrays(path)
+    for name in ("images", "targets"):
+        if name not in arrays:
+            raise BadInput(f"{path} has no array {name!r}; it needs `images` and `targets`.")
+    return arrays["images"], arrays["targets"]
 
 
 def _planes(images: UInt8[np.ndarray, "n h w c"]) -> UInt8[np.ndarray, "n c h w"]:
     return np.ascontiguousarray(np.asarray(images).transpose(0, 3, 1, 2))
+
+
+def identity_of_file(path: Path) -> str:
+    """Which contents these are, in a few letters for a run's remarks."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def identity(store: MixedStore) -> str:

@@ -33,6 +33,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped, UInt8
 from mixcal.core.errors import BadInput
 
 FORMAT = 1
+Content = str | Shaped[np.ndarray, "..."]
 MEMBERS = 8
 # What a header says about how the images were made; `splits` is the fingerprint of the split whose
 # labeled images the generator saw.
@@ -87,7 +88,7 @@ class MixedStore:
                 array[:] = np.linspace(0, 1, members, dtype=np.float32)
             array.flush()
         # Last: a folder without a header is no store yet.
-        _write(path / "header.json", _as_text(whole))
+        _write_together(path, {"header.json": _as_text(whole)})
         return cls.open(path, "r+")
 
     @classmethod
@@ -172,15 +173,17 @@ class MixedStore:
         arrays = {"projections.npy": projections, "weights.npy": weights}
         if targets is not None:
             arrays["targets.npy"] = targets
-        hashes = {}
-        for name, array in arrays.items():
-            values = np.ascontiguousarray(array, dtype=np.float32)
-            _check_finite(values, self.done, name)
-            _write(self.path / name, values)
-            hashes[name] = _hash(values)
-        annotation = {**record, "hashes": hashes}
-        # After the arrays: a header never describes annotations that are not there.
-        _write(self.path / "header.json", _as_text({**self.header, "annotation": annotation}))
+        plain = {
+            name: np.ascontiguousarray(array, dtype=np.float32) for name, array in arrays.items()
+        }
+        sets, members = self.images.shape[:2]
+        for name, values in plain.items():
+            more = (len(self.classes),) if name == "targets.npy" else ()
+            _check_finite(values, self.done, (sets, members, *more), name)
+        hashes = {name: _hash(values) for name, values in plain.items()}
+        header = {**self.header, "annotation": {**record, "hashes": hashes}}
+        # The header last: it never describes annotations that are not there.
+        _write_together(self.path, {**plain, "header.json": _as_text(header)})
         return self.open(self.path)
 
     def annotation(self) -> Annotation | None:
@@ -264,9 +267,12 @@ def _mapped(
 
 
 def _check_finite(
-    values: Float32[np.ndarray, "s ..."], done: Bool[np.ndarray, " s"], name: str
+    values: Float32[np.ndarray, "..."],
+    done: Bool[np.ndarray, " s"],
+    shape: tuple[int, ...],
+    name: str,
 ) -> None:
-    if len(values) != len(done) or not np.isfinite(values[done]).all():
+    if values.shape != shape or not np.isfinite(values[done]).all():
         raise ValueError(f"{name}: one finite value for every image of every finished set")
 
 
@@ -278,14 +284,20 @@ def _as_text(header: Mapping[str, Any]) -> str:
     return json.dumps(header, indent=1) + "\n"
 
 
-def _write(file: Path, content: str | Shaped[np.ndarray, "..."]) -> None:
-    """The old file or the new one, whatever happens."""
-    part = file.with_name(f".{file.name}.part")
-    with open(part, "wb") as out:
-        if isinstance(content, str):
-            out.write(content.encode())
-        else:
-            np.save(out, content, allow_pickle=False)
-        out.flush()
-        os.fsync(out.fileno())
-    part.replace(file)
+def _write_together(folder: Path, contents: Mapping[str, Content]) -> None:
+    """All files under other names first, so that what cannot be written leaves all old ones."""
+    parts = {folder / name: folder / f".{name}.part" for name in contents}
+    try:
+        for part, content in zip(parts.values(), contents.values(), strict=True):
+            with open(part, "wb") as out:
+                if isinstance(content, str):
+                    out.write(content.encode())
+                else:
+                    np.save(out, content, allow_pickle=False)
+                out.flush()
+                os.fsync(out.fileno())
+        for file, part in parts.items():
+            part.replace(file)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)

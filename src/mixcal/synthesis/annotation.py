@@ -13,6 +13,7 @@ answers in float32.
 """
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -24,6 +25,7 @@ from mixcal.core.errors import BadInput
 from mixcal.data.mixed_images import projected_weights, sigmoid
 
 FEW = 5
+LEAST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,13 @@ class Rule:
     temperature: float = 0.01
 
     def __post_init__(self) -> None:
-        if self.scale <= 0 or self.temperature <= 0:
-            raise BadInput("s, τ and the temperature of the shares must be above 0.")
+        for value in (self.scale, self.temperature):
+            # Written so that NaN fails, too; what is smaller divides numbers to infinity.
+            if not (value >= LEAST and math.isfinite(value)):
+                raise BadInput(
+                    f"s, τ and the temperature of the shares must be above 0, at least {LEAST:g} "
+                    f"and finite; one of them is {value}."
+                )
 
     def weights(
         self,

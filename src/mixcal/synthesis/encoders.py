@@ -54,7 +54,13 @@ class Encoder:
     @torch.no_grad()
     def __call__(self, raw: UInt8[Tensor, "n c h w"]) -> Float32[np.ndarray, "n d"]:
         answer = self.network(self.prepare(raw.to(self.device)))
-        return self.features(answer).float().cpu().numpy()
+        found = self.features(answer).float()
+        if not torch.isfinite(found).all():
+            raise BadInput(
+                f"The encoder {self.name} answers with numbers that are not finite; its weights "
+                "are damaged, so take another one."
+            )
+        return found.cpu().numpy()
 
 
 def own_encoder(

@@ -5,9 +5,7 @@ makes the folder.
 """
 
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +15,7 @@ import torch
 
 from mixcal.core.errors import BadInput
 from mixcal.data.mixed_store import MixedStore
+from mixcal.data.whole_folder import make_whole
 from mixcal.synthesis.generation import Columns, Plan, SetMaker
 from mixcal.synthesis.model import Generator
 from mixcal.training.interruption import StopRequest
@@ -48,8 +47,15 @@ def opened_store(
     path: Path, header: Mapping[str, Any], *, plan: Plan, shape: tuple[int, int, int]
 ) -> MixedStore:
     """The store to fill: a new one, or one that was begun from the same generator and plan."""
-    if not (path / "header.json").exists():
-        _make(path, header, plan=plan, shape=shape)
+
+    def begin(fresh: Path) -> None:
+        MixedStore.create(fresh, header, sets=plan.sets, members=plan.members, shape=shape)
+        if sys.platform == "linux":
+            # No room is found out now, and not by a signal while a map is written.
+            with open(fresh / "images.npy", "r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+
+    make_whole(path, "header.json", begin)
     store = MixedStore.open(path, "r+")
     asked = {**header, "sets": plan.sets, "members": plan.members, "shape": list(shape)}
     # What a header has been through: lists for tuples.
@@ -67,29 +73,6 @@ def list_of(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: list_of(inner) for key, inner in value.items()}
     return [list_of(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def _make(
-    path: Path, header: Mapping[str, Any], *, plan: Plan, shape: tuple[int, int, int]
-) -> None:
-    """A new folder, whole at once: of several processes that try, one succeeds."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise BadInput(f"{path} exists and is no store of mixed images; name another with --into.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        MixedStore.create(fresh, header, sets=plan.sets, members=plan.members, shape=shape)
-        if sys.platform == "linux":
-            # No room is found out now, and not by a signal while a map is written.
-            with open(fresh / "images.npy", "r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-        fresh.chmod(0o755)
-        fresh.rename(path)
-    except OSError as error:
-        if not (path / "header.json").exists():
-            raise BadInput(f"{path} cannot be made ({error.strerror}).") from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def write(store: MixedStore, made: Columns) -> None:

@@ -50,8 +50,11 @@ class Plan:
     def __post_init__(self) -> None:
         if self.sets < 1 or self.sets_per_pass < 1:
             raise BadInput("Sets, and sets a pass, must be at least 1.")
-        if self.guidance < 0 or self.churn.amount < 0:
-            raise BadInput("Guidance and churn are 0 or more.")
+        if self.steps < 2:
+            raise BadInput(f"A sampler needs at least 2 steps, not {self.steps}.")
+        # Written so that NaN fails, too.
+        if not 0 <= self.guidance < math.inf:
+            raise BadInput(f"Guidance is {self.guidance}; it must be a finite number, 0 or more.")
 
     @property
     def blocks(self) -> Blocks:
@@ -101,18 +104,38 @@ def as_bytes(images: Float[Tensor, "n c h w"]) -> UInt8[np.ndarray, "n h w c"]:
 
 
 class Timed(nn.Module):
-    """A network that knows how long it took. On a GPU: how long it took to be asked."""
+    """A network that knows how long it took, on a GPU by events among its work."""
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: nn.Module, device: torch.device) -> None:
         super().__init__()
         self.network = network
+        self.on_gpu = device.type == "cuda"
+        self.events: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
         self.seconds = 0.0
 
     def forward(self, *inputs: Tensor) -> Tensor:
+        if self.on_gpu:
+            return self._between_events(*inputs)
         began = time.perf_counter()
         answer: Tensor = self.network(*inputs)
         self.seconds += time.perf_counter() - began
         return answer
+
+    def _between_events(self, *inputs: Tensor) -> Tensor:
+        # A GPU has hardly begun when asking it returns.
+        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        first.record()
+        answer: Tensor = self.network(*inputs)
+        last.record()
+        self.events.append((first, last))
+        return answer
+
+    def settle(self) -> None:
+        """Count what a GPU was asked, once it is done with it."""
+        if self.events:
+            self.events[-1][1].synchronize()
+            self.seconds += sum(first.elapsed_time(last) for first, last in self.events) / 1000
+            self.events.clear()
 
 
 class SetMaker:
@@ -128,7 +151,7 @@ class SetMaker:
         if len(self.description.classes) < 2:
             raise BadInput("The generator knows one class; there is nothing between classes.")
         trained = generator.denoiser
-        self.network = Timed(trained.network)
+        self.network = Timed(trained.network, device)
         self.denoise = guided(
             Denoiser(self.network, data_std=trained.data_std, autocast=trained.autocast),
             plan.guidance,
@@ -183,6 +206,14 @@ class SetMaker:
             churn=plan.churn,
             draw=draw,
         )
+        if not torch.isfinite(made).all():
+            raise BadInput(
+                f"The images of sets {wanted[0]} to {wanted[-1]} are not finite numbers: the "
+                "generator's weights are damaged or its precision is too small; try --precision "
+                "float32, or an earlier generator."
+            )
         images = as_bytes(made).reshape(-1, plan.members, height, width, channels)
+        # Nothing to wait for: the images are here.
+        self.network.settle()
         self.seconds += time.perf_counter() - began
         return images[np.array([index - start for index in wanted])]

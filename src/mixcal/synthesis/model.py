@@ -1,6 +1,7 @@
 """A generator: a network by its options, and the folder that holds a trained one."""
 
 import json
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -42,13 +43,19 @@ def make_network(
     options: NetworkOptions, *, classes: int, shape: tuple[int, int, int]
 ) -> nn.Module:
     """The raw network F with its initial weights."""
+    make: type[nn.Module]
     if options.name == "unet":
-        from mixcal.synthesis.unet import UNet
-
-        return UNet(options, classes=classes, channels=shape[2], size=shape[:2])
-    from mixcal.synthesis.song_unet import SongUNet
-
-    return SongUNet(options, classes=classes, channels=shape[2], size=shape[:2])
+        from mixcal.synthesis.unet import UNet as make
+    else:
+        from mixcal.synthesis.song_unet import SongUNet as make
+    try:
+        return make(options, classes=classes, channels=shape[2], size=shape[:2])
+    except (ValueError, ArithmeticError, RuntimeError) as error:
+        # What torch and diffusers think of widths that do not go together.
+        reason = str(error).partition("\n")[0][:120]
+        raise BadInput(
+            f"method.network cannot be built ({reason}); change width, multipliers or attention."
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +67,19 @@ class GeneratorFolder:
     @classmethod
     def create(cls, path: Path, description: Description, *, recipe: str) -> "GeneratorFolder":
         """A new folder; one that exists and holds anything is refused."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        try:
+            taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+            if not taken:
+                (path / "checkpoints").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(
+                f"{path} cannot be made ({error.strerror}); name another place with --into."
+            ) from None
+        if taken:
             raise BadInput(
                 f"{path} exists already; choose another folder with --into, or go on with "
-                f"`mixcal synthesize train --resume {path}`."
+                f"`mixcal synthesize train --resume {shlex.quote(str(path))}`."
             )
-        (path / "checkpoints").mkdir(parents=True, exist_ok=True)
         folder = cls(path)
         folder.recipe.write_text(recipe)
         write_json(folder.description, asdict(description))

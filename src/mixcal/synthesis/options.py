@@ -3,12 +3,37 @@
 `[method]` decides the numbers and is hashed; `[running]` does not.
 """
 
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from mixcal.core.errors import BadInput
 from mixcal.data.options import DataOptions
+
+# Key, least and most; a list is held to it number by number.
+RANGES: tuple[tuple[str, float, float], ...] = (
+    ("method.images", 1, math.inf),
+    ("method.batch", 1, math.inf),
+    ("method.learning_rate", 0, math.inf),
+    ("method.warmup_images", 0, math.inf),
+    ("method.half_life_images", 0, math.inf),
+    ("method.half_life_ramp", 0, math.inf),
+    ("method.level_mean", -math.inf, math.inf),
+    ("method.level_std", 0, math.inf),
+    ("method.augmentation", 0, 1),
+    ("method.network.width", 1, math.inf),
+    ("method.network.multipliers", 1, math.inf),
+    ("method.network.blocks", 1, math.inf),
+    ("method.network.attention", 1, math.inf),
+    ("method.network.patch", 1, math.inf),
+    ("method.network.dropout", 0, 1),
+    ("running.threads", 0, math.inf),
+    ("running.workers", 0, math.inf),
+    ("running.memory_megabytes", 0, math.inf),
+    ("running.log_every", 1, math.inf),
+    ("running.checkpoint_every", 0, math.inf),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +141,11 @@ def generator_recipe_from(record: dict[str, Any], *, where: str) -> GeneratorRec
 
     recipe = built(GeneratorRecipe, record, where=where)
     method = recipe.method
-    if method.images < 1 or method.batch < 1:
-        raise BadInput(f"{where}: method.images and method.batch must be at least 1.")
+    _check_ranges(asdict(recipe), where=where)
+    if not method.network.multipliers:
+        raise BadInput(f"{where}: method.network.multipliers is empty; give one for each level.")
     if not 0 <= method.label_dropout < 1:
         raise BadInput(f"{where}: method.label_dropout is {method.label_dropout}; it is in [0, 1).")
-    if not 0 <= method.augmentation <= 1:
-        raise BadInput(f"{where}: method.augmentation is {method.augmentation}; it is in [0, 1].")
     told = method.network.told_augmentation
     if told and method.network.name == "unet":
         raise BadInput(
@@ -134,3 +158,16 @@ def generator_recipe_from(record: dict[str, Any], *, where: str) -> GeneratorRec
             "told would draw augmented images; set method.network.told_augmentation = true."
         )
     return recipe
+
+
+def _check_ranges(record: dict[str, Any], *, where: str) -> None:
+    for path, least, most in RANGES:
+        value: Any = record
+        for key in path.split("."):
+            value = value[key]
+        numbers = value if isinstance(value, tuple) else (value,)
+        # NaN is outside every range, and no number may be infinite.
+        if not all(least <= number <= most and math.isfinite(number) for number in numbers):
+            wanted = f"finite and at least {least:g}" if math.isfinite(least) else "finite"
+            wanted += f", at most {most:g}" if math.isfinite(most) else ""
+            raise BadInput(f"{where}: {path} is {value}; it must be {wanted}.")

@@ -4,16 +4,27 @@ import io
 import math
 import pickle
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mixcal.synthesis.inert_pickle import MODULES, OBJECT, PARAMETER, STORAGE, TENSOR, Call
+from mixcal.synthesis.inert_pickle import (
+    MODULES,
+    OBJECT,
+    PARAMETER,
+    STORAGE,
+    TENSOR,
+    Call,
+    check_size,
+)
 
 # Modules within modules; a published generator has five.
 DEEPEST = 10
+# In the older form of torch.save.
+PICKLES = 5
 
 
 class Unexpected(ValueError):
@@ -72,6 +83,8 @@ def _storage(written: Any) -> torch.storage.TypedStorage:
     """Numbers that torch.save wrote, read by torch's own reader of nothing but numbers."""
     if not isinstance(written, bytes):
         raise Unexpected("numbers that are no bytes")
+    for within in _pickles(written):
+        check_size(within)
     try:
         with warnings.catch_warnings():
             # That it may not know every kind of pickle.
@@ -82,6 +95,21 @@ def _storage(written: Any) -> torch.storage.TypedStorage:
     if not isinstance(loaded, torch.storage.TypedStorage):
         raise Unexpected("numbers of no type")
     return loaded
+
+
+def _pickles(written: bytes) -> Iterator[io.BytesIO]:
+    """The pickles that torch's reader will open, in the newer form or the older one."""
+    if zipfile.is_zipfile(io.BytesIO(written)):
+        with zipfile.ZipFile(io.BytesIO(written)) as archive:
+            for name in archive.namelist():
+                if name.endswith(".pkl"):
+                    yield io.BytesIO(archive.read(name))
+        return
+    # Magic number, protocol, machine, object, keys: each goes on where the one before ended.
+    whole = io.BytesIO(written)
+    for _ in range(PICKLES):
+        if whole.tell() < len(written):
+            yield whole
 
 
 def _noted(value: Any, called: str) -> Call:

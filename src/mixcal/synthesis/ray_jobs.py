@@ -47,7 +47,7 @@ def by_ray(
     job: type, given: Mapping[str, Any], blocks: Int[np.ndarray, " n"], *, workers: int
 ) -> Iterator[Columns]:
     """The job's answers for every block, one row each time, as they come."""
-    data = _ray_data()
+    data = ray_data()
     if not len(blocks):
         return
     # In pieces from the start: dividing them later would need a processor that the workers hold.
@@ -63,7 +63,8 @@ def by_ray(
     yield from answers.iter_batches(batch_size=None, batch_format="numpy")
 
 
-def _ray_data() -> Any:
+def ray_data() -> Any:
+    """Ray's module of data jobs, if it is installed."""
     try:
         import ray.data
     except ImportError as error:

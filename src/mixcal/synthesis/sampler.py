@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mixcal.core.errors import BadInput
 from mixcal.synthesis.denoiser import Denoise
 
 
@@ -29,6 +30,17 @@ class Churn:
     low: float = 0.0
     high: float = math.inf
     noise: float = 1.0
+
+    def __post_init__(self) -> None:
+        # Written so that NaN fails, too.
+        for name, value in (("amount", self.amount), ("noise", self.noise)):
+            if not 0 <= value < math.inf:
+                raise BadInput(f"The {name} of churn is {value}; it must be 0 or more, and finite.")
+        if not 0 <= self.low <= self.high:
+            raise BadInput(
+                f"Churn is between the noise levels from {self.low} to {self.high}; give the lower "
+                "one first, 0 or more."
+            )
 
     def at(self, level: float, steps: int) -> float:
         """γ: by which share the noise is raised before the step from this level."""

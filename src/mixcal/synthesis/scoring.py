@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from jaxtyping import Float32, Int, Shaped
 
+from mixcal.core.errors import BadInput
 from mixcal.data.mixed_store import MixedStore
 from mixcal.data.pool import Pool
 from mixcal.synthesis.annotation import Prototypes, Rule
@@ -112,9 +113,24 @@ class Unfinished:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Within it no other process begins or ends an annotation of this store."""
-        with open(self.store.path / ".annotating", "w") as file:
+        try:
+            file = open(self.store.path / ".annotating", "w")  # noqa: SIM115  # closed below
+        except OSError as error:
+            raise BadInput(
+                f"{self.store.path} cannot be written in ({error.strerror}); annotate a copy with "
+                "--into."
+            ) from None
+        with file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+
+    def ended(self, record: Mapping[str, Any]) -> bool:
+        """Whether the store, as it is on the disk now, has an annotation with this record."""
+        try:
+            found = MixedStore.open(self.store.path).annotation()
+        except BadInput:
+            return False
+        return found is not None and json.loads(json.dumps(record)).items() <= found.record.items()
 
     def begun(self, record: Mapping[str, Any]) -> Prototypes | None:
         """The prototypes of an annotation with this record that was begun; None: there is none."""
@@ -163,11 +179,11 @@ class Unfinished:
         done.flush()  # type: ignore[attr-defined]
 
     def end(self, record: Mapping[str, Any]) -> bool:
-        """Make it the store's if it is whole, and nobody else has; whether it is whole."""
+        """Make it the store's if it is whole, and nobody else has; whether the store has it."""
         with self.alone():
             prototypes = self.begun(record)
             if prototypes is None:
-                return True
+                return self.ended(record)
             if not self.map("done", "r").all():
                 return False
             shares = (self.path / "targets.npy").is_file()

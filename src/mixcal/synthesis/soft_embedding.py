@@ -18,5 +18,7 @@ class SoftEmbedding(nn.Module):
 
     def forward(self, condition: Int[Tensor, " n"] | Float[Tensor, "n k"]) -> Float[Tensor, "n d"]:
         if condition.is_floating_point():
-            return condition @ self.weight
+            # Half precision would move a mixture away from the mixture of the rows.
+            with torch.autocast(condition.device.type, enabled=False):
+                return condition.float() @ self.weight.float()
         return self.weight[condition]

@@ -16,6 +16,8 @@ from mixcal.synthesis.options import NetworkOptions
 from mixcal.synthesis.soft_embedding import SoftEmbedding
 
 GROUPS = 8
+# Channels of an attention head, at most.
+HEAD = 64
 
 
 class UNet(nn.Module):
@@ -31,6 +33,13 @@ class UNet(nn.Module):
         widths = tuple(options.width * factor for factor in options.multipliers)
         sizes = [size[0] // options.patch >> level for level in range(len(widths))]
         attend = [side in options.attention for side in sizes]
+        head = min(HEAD, widths[-1])
+        for width in (width for width, here in zip(widths, attend, strict=True) if here):
+            if width < head:
+                raise BadInput(
+                    f"method.network cannot be built: positions {width} channels wide look at each "
+                    f"other by heads of {head}; attend where there are more, or change width."
+                )
         self.unet = _model_class()(
             sample_size=sizes[0],
             in_channels=inner,
@@ -40,7 +49,7 @@ class UNet(nn.Module):
             down_block_types=tuple(_block(here, "Down") for here in attend),
             up_block_types=tuple(_block(here, "Up") for here in reversed(attend)),
             norm_num_groups=GROUPS,
-            attention_head_dim=min(64, widths[-1]),
+            attention_head_dim=head,
             dropout=options.dropout,
             num_class_embeds=classes,
         )

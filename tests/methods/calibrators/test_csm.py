@@ -1,5 +1,7 @@
 """CSM's loss by hand, its labels and options against the store they come from."""
 
+import hashlib
+import math
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +146,22 @@ def test_an_npz_enters_by_the_same_knob(tmp_path: Path) -> None:
     assert len(calibrator.supplies["synthetic"]) == 40
     assert np.isfinite(losses(calibrator)["synthetic"])
     assert "40 of soft.npz" in calibrator.remarks[0]
+    assert len(calibrator.remarks) == 1
+
+
+def test_a_file_is_named_by_its_contents(tmp_path: Path) -> None:
+    path = soft_file(tmp_path / "soft.npz")
+    known = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    assert known in csm(FACTS, images=str(path)).remarks[0]
+
+
+def test_rows_of_all_classes_are_paired_uniformly_and_it_is_said(tmp_path: Path) -> None:
+    targets = np.full((9, 4), 0.25, dtype=np.float32)
+    images = np.zeros((9, 6, 6), dtype=np.uint8)
+    np.savez(tmp_path / "all.npz", images=images, targets=targets)
+    said = csm(FACTS, images=str(tmp_path / "all.npz")).remarks
+    assert "every row of all.npz contains every class" in said[1]
+    assert len(csm(FACTS, images=str(tmp_path / "all.npz"), pairing="uniform").remarks) == 1
 
 
 def test_runs_say_which_images_they_saw(store: str) -> None:
@@ -160,6 +178,12 @@ def test_runs_say_which_images_they_saw(store: str) -> None:
         ({"images": ""}, "csm needs images"),
         ({"labels": "generation", "s": 2.0}, "s is for the labels"),
         ({"sets": 25}, "24 finished sets; csm asks for 25"),
+        ({"sets": -5}, "sets is -5"),
+        *(({"s": value}, f"s is {value}") for value in (math.nan, math.inf, -1.0)),
+        *(({"weight": value}, f"weight is {value}") for value in (math.nan, math.inf, -1.0)),
+        *(({"gamma": value}, f"gamma is {value}") for value in (math.nan, -3.0)),
+        ({"labels": "shares", "s": 2.0}, "s is for the labels"),
+        ({"labels": "one-hot", "s": 2.0}, "s is for the labels"),
     ],
 )
 def test_mistakes_are_one_sentence(store: str, knobs: dict, message: str) -> None:

@@ -63,7 +63,8 @@ def read_arrays(path: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
                 raise BadInput(f"{path} is one array, not a .npz; save it with numpy.savez.")
         raise damaged(path, ValueError("it is no .npz"))
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # A file of ours: numpy leaves its own open when it gives up.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
     except ValueError as error:
         if "allow_pickle" in str(error):
@@ -72,7 +73,8 @@ def read_arrays(path: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
                 "names as text, not as objects)."
             ) from None
         raise damaged(path, error) from None
-    except (*DAMAGE, MemoryError, KeyError) as error:
+    # zipfile says RuntimeError of what seems encrypted.
+    except (*DAMAGE, MemoryError, KeyError, RuntimeError) as error:
         raise damaged(path, error) from None
 
 

@@ -19,6 +19,7 @@ annotation; `s` is that of the annotation unless given, so that another one need
 The mixed images have a pass of their own after the main one, or share it (`joint_forward`).
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,12 +41,14 @@ from mixcal.data.mixed_images import (
     Pairing,
     SoftImages,
     identity,
+    identity_of_file,
     projected_weights,
     sets_by_class,
     soft_images,
     two_hot,
 )
 from mixcal.data.mixed_store import MixedStore
+from mixcal.methods.calibrators.ranges import within
 from mixcal.methods.losses.brier import brier
 from mixcal.methods.losses.cross_entropy import cross_entropy
 from mixcal.methods.losses.focal import focal
@@ -53,6 +56,14 @@ from mixcal.methods.losses.focal import focal
 Labels = Literal["annotation", "generation", "shares", "one-hot"]
 Loss = Literal["l2", "cross-entropy", "focal"]
 ROWS = "synthetic"
+# s above 0, as no class has a share of its own otherwise.
+RANGES = {
+    "n_aug": (1, 3),
+    "weight": (0, math.inf),
+    "gamma": (0, math.inf),
+    "sets": (0, math.inf),
+    "s": (1e-9, math.inf),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +101,7 @@ def csm(
     sets: Amount = 0,
 ) -> Calibrator:
     """Mixed images beside the labeled ones. `images`: a store's folder, or an .npz."""
+    within("csm", {"n_aug": n_aug, "weight": weight, "gamma": gamma, "sets": sets, "s": s}, RANGES)
     if weight == 0:
         return Calibrator()
     if not images:
@@ -99,11 +111,12 @@ def csm(
         )
     path = Path(images).expanduser()
     supply: MixedSets | SoftImages
+    remarks: tuple[str, ...]
     if path.suffix == ".npz":
         if labels != "annotation" or s is not None or sets:
             raise BadInput("csm: labels, s and sets are for stores; an .npz has its own targets.")
         supply = soft_images(path, classes=facts.classes, copies=n_aug, pairing=pairing)
-        remarks: tuple[str, ...] = (f"Mixed images: {len(supply):,} of {path.name}.",)
+        remarks = _remarks_of_file(path, supply)
     else:
         store = MixedStore.open(path)
         supply = _sets_of(store, facts, labels, s, sets, n_aug, n1, pairing)
@@ -158,10 +171,10 @@ def _sets_of(
     pairs = np.asarray(store.pairs[done])
     shares = np.tile(store.positions, (len(done), 1))
     distributions = None
+    if s is not None and labels != "annotation":
+        raise BadInput(f'csm: s is for the labels "annotation"; leave it out with "{labels}".')
     if labels in ("annotation", "shares"):
         shares, distributions = _annotated(store, done, s, whole=labels == "shares")
-    elif s is not None:
-        raise BadInput(f'csm: s is for the labels "annotation"; leave it out with "{labels}".')
     if distributions is None:
         distributions = two_hot(pairs, shares, len(store.classes))
     members = store.images.shape[1]
@@ -221,6 +234,16 @@ def _check(path: Path, supply: MixedSets | SoftImages, facts: DataFacts, pairing
                 f"{path} has no image of class {name!r}, which the labeled images have; generate "
                 'more sets, or take pairing = "uniform".'
             )
+
+
+def _remarks_of_file(path: Path, supply: SoftImages) -> tuple[str, ...]:
+    """Which images these are, and whether their pairing does what its name says."""
+    found = [f"Mixed images {identity_of_file(path)}: {len(supply):,} of {path.name}."]
+    if supply.pairing == "class_matched" and (supply.by_class.counts == len(supply)).all():
+        found.append(
+            f"Class-matched pairing was uniform: every row of {path.name} contains every class."
+        )
+    return tuple(found)
 
 
 def _remarks(store: MixedStore, facts: DataFacts, sets: int) -> tuple[str, ...]:
