@@ -66,8 +66,12 @@ class Ledger(Protocol):
 class Store(Protocol):
     """A memory outside the state dict: it goes back to a checkpoint by itself."""
 
-    def mark(self, step: int, oldest: int) -> None:
-        """A checkpoint of this step is safe; those from `oldest` on may still be asked for."""
+    def mark(self, step: int) -> None:
+        """A checkpoint of this step is about to be written."""
+        ...
+
+    def forget(self, oldest: int) -> None:
+        """Checkpoints before this step will not be asked for any more."""
         ...
 
     def rewind(self, step: int) -> None:

@@ -1,38 +1,12 @@
 """Writing files so that a crash at any moment leaves the old one or the new one, never half."""
 
-import errno
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mixcal.core.errors import BadInput
-
-NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-
-
-class DiskFull(BadInput):
-    """There is no room for a file of the run."""
-
-
-@contextmanager
-def telling_when_full(path: Path) -> Iterator[None]:
-    """Turns "no space left" into a sentence that says what to do."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in NO_ROOM:
-            raise
-        raise DiskFull(
-            f"No room to write {path} ({error.strerror}); free some space and go on with "
-            f"`mixcal train --resume {_run_of(path)}`."
-        ) from None
-
-
-def _run_of(path: Path) -> Path:
-    return path.parent.parent if path.parent.name in ("checkpoints", "predictions") else path.parent
+from mixcal.core.full_disk import telling_when_full
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:

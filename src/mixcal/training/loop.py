@@ -194,10 +194,13 @@ def save(machine: Machine, folder: RunFolder, state: Progressed, log: Log) -> Pa
     for ledger in machine.objective.calibrator.ledgers.values():
         ledger.check()
     tensors = gather(machine.network, machine.objective, machine.optimizer, machine.average)
+    stores = stores_of(machine.objective)
+    # Before: a checkpoint whose memories cannot go back to it would be of no use.
+    for store in stores:
+        store.mark(state.step)
     path = save_checkpoint(folder.checkpoints, Checkpoint(tensors, record))
-    # Only now may memories outside the checkpoint forget how they were before it.
-    for store in stores_of(machine.objective):
-        store.mark(state.step, oldest_step(folder.checkpoints))
+    for store in stores:
+        store.forget(oldest_step(folder.checkpoints))
     return path
 
 
