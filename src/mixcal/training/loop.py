@@ -151,7 +151,8 @@ def train(
 def _check(machine: Machine, watch: FiniteWatch) -> None:
     """Stop if a loss was not finite, or if a calibrator sees that the run leads nowhere."""
     watch.check()
-    for check in machine.objective.calibrator.checks:
+    calibrator = machine.objective.calibrator
+    for check in (*calibrator.checks, *(ledger.check for ledger in calibrator.ledgers.values())):
         check()
 
 
@@ -191,8 +192,6 @@ def save(machine: Machine, folder: RunFolder, state: Progressed, log: Log) -> Pa
         "log_bytes": log.size,
         "means": state.means.state(),
     }
-    for ledger in machine.objective.calibrator.ledgers.values():
-        ledger.check()
     tensors = gather(machine.network, machine.objective, machine.optimizer, machine.average)
     stores = stores_of(machine.objective)
     # Before: a checkpoint whose memories cannot go back to it would be of no use.
