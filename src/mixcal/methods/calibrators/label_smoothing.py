@@ -15,6 +15,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.methods.calibrators.ranges import within
 from mixcal.methods.losses.label_smoothing import Mode, smoothed_cross_entropy
 
 
@@ -26,5 +27,6 @@ def label_smoothing(
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """Smoothed targets on the given parts."""
+    within("label-smoothing", locals(), {"epsilon": (0, 1)})
     criterion = partial(smoothed_cross_entropy, epsilon=epsilon, mode=mode)
     return Calibrator(criteria=dict.fromkeys(parts, criterion))

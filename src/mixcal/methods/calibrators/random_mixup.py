@@ -76,6 +76,11 @@ class RandomMixer(nn.Module):
         )
         if self.anchored:
             gamma = torch.maximum(gamma, 1 - gamma)
+            swapped = (first >= count) & (second < count)
+            first, second = (
+                torch.where(swapped, second, first),
+                torch.where(swapped, first, second),
+            )
         one, other = pool.take(first), pool.take(second)
         shape = (-1,) + (1,) * (pool.inputs.ndim - 1)
         mixed = Rows(
@@ -129,8 +134,9 @@ def random_mixup(
     pseudo_targets: Literal["hard", "soft"] = "hard",
     mix_weight: float = 1.0,
 ) -> Calibrator:
-    """Random pairs; `anchor = "labeled"` gives the first member at least half of the mix."""
-    within("random-mixup", locals(), RANGES)
+    """Random pairs; `anchor = "labeled"` gives the labeled member (of two alike the first) at least
+    half of the mix."""
+    within("random-mixup", locals(), RANGES, positive=("alpha",))
     images_only(facts, "random-mixup")
     if warmup_steps is not None and warmup_fraction is not None:
         raise BadInput("Give random-mixup's warmup_steps or warmup_fraction, not both.")
