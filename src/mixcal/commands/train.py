@@ -65,10 +65,12 @@ def run(options: argparse.Namespace) -> int:
     else:
         recipe = _recipe(options)
         if options.dry_run:
-            from mixcal.build import check_names, make_network, prepare
+            from mixcal.build import check_names, make_network, make_objective, prepare
 
             check_names(recipe.method)
-            plan = prepare(recipe)
+            # A folder for memories that none is made for before training.
+            plan = prepare(recipe, scratch=options.into or Path())
+            make_objective(recipe.method, plan.facts)
             print_plan(recipe, plan, make_network(recipe.method, plan))
             return 0
         from mixcal.run import start
