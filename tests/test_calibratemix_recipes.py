@@ -71,6 +71,9 @@ def test_supervised_rows_and_table_3() -> None:
         name = f"calibratemix/{data}-10-percent-{host}"
         assert calibrators(name) == []
         assert calibrators(f"{name}-calibratemix") == ["calibratemix"]
+        (found,) = read_recipe(FOLDER / f"{name}-calibratemix.toml").method.calibrators
+        # In float32 on the device they would take gigabytes there and in every checkpoint.
+        assert (found.knobs["store"], found.knobs["precision"]) == ("mapped", "half")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

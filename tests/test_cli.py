@@ -27,6 +27,11 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
     assert "train" in done.stdout
 
 
+def dry(calibrators: str) -> tuple[str, ...]:
+    branch = 'method.weak_branch="separate"'
+    return ("train", "--dry-run", "--set", f"method.calibrators={calibrators}", "--set", branch)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -40,6 +45,12 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
         (("train", "--dry-run", "--set", "method.algorithm.name=softmach"), "mean 'softmatch'"),
         (("train", "--dry-run", "--set", "method.algorithm.momentun=1"), "mean 'momentum'"),
         (("train", "--dry-run", "--set", 'method.calibrators=[{name="brie"}]'), "mean 'brier'"),
+        (dry('[{name="calibratemix", k=1.5}]'), "k is 1.5"),
+        (dry('[{name="calibratemix", gamma=2.0}]'), "gamma is 2.0"),
+        (dry('[{name="random-mixup", warmup_steps=1, warmup_fraction=0.1}]'), "not both"),
+        (dry('[{name="calibratemix"}, {name="random-mixup"}]'), "both mix rows"),
+        (dry('[{name="calibratemix"}, {name="margins"}]'), "both remember the margins"),
+        (dry('[{name="calibratemix", preset="official"}]'), 'weak_branch = "joint"'),
         (("train", "--resume", "nowhere"), "no run folder"),
         (("train", "--resume", "x", "--into", "y"), "give no other option"),
         (("train", "--resume", "x", "--dry-run"), "give no other option"),
@@ -103,6 +114,13 @@ def test_a_dry_run_shows_recipe_splits_and_size(tmp_path: Path) -> None:
     assert done.returncode == 0
     for word in ("[method]", "labels_per_class = 4", "303,434 parameters", "898"):
         assert word in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_makes_no_ledger(tmp_path: Path) -> None:
+    mapped = 'method.calibrators=[{name="calibratemix", store="mapped"}]'
+    done = mixcal("train", "--dry-run", "--set", mapped, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert not list(tmp_path.iterdir())
 
 

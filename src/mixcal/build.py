@@ -1,7 +1,7 @@
 """From a recipe to the moving parts of a run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from mixcal.core.protocols import Algorithm, Calibrator, Objective, Supply, comb
 from mixcal.core.seeds import derive
 from mixcal.data.loading import Loader, Part
 from mixcal.data.options import ARRAYS
-from mixcal.data.pool import UNLABELED
+from mixcal.data.pool import UNLABELED, Pool
 from mixcal.data.preprocessing import Preprocessing, channel_statistics
 from mixcal.data.reading import Reading, data_folder
 from mixcal.data.sampling import FollowingStream, IndexStream
@@ -250,11 +250,13 @@ def make_loader(
             )
         extra[name] = _supplied(name, supply, labeled, method.seed)
     semi = method.algorithm is not None
+    weak = None
+    if semi:
+        weak = part("weak", splits.unlabeled, method.batch * method.unlabeled_ratio)
+        weak = replace(weak, labels=hidden_labels(pool, splits))
     return Loader(
         labeled=labeled,
-        weak=part("weak", splits.unlabeled, method.batch * method.unlabeled_ratio)
-        if semi
-        else None,
+        weak=weak,
         strong_view=views.strong if semi else None,
         extra=extra,
         classes=prepared.facts.classes,
@@ -262,6 +264,13 @@ def make_loader(
         device=device,
         block=_block(method, prepared, device),
     )
+
+
+def hidden_labels(pool: Pool, splits: Splits) -> np.ndarray:
+    """The unlabeled samples' labels, for readings: none where only labeled samples have any."""
+    labels = pool.labels[splits.unlabeled]
+    others = ~np.isin(splits.unlabeled, splits.labeled)
+    return labels if (labels[others] >= 0).any() else np.full_like(labels, UNLABELED)
 
 
 def _block(method: Method, prepared: Prepared, device: torch.device) -> int:

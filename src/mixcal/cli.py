@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from mixcal import __version__
 from mixcal.core.errors import BadInput
-from mixcal.training.disk import telling_when_full
+from mixcal.core.full_disk import telling_when_full
 from mixcal.training.interruption import Interrupted
 
 # Verb, module within mixcal.commands, what it does.

@@ -230,8 +230,11 @@ def pseudo_mistakes(prepared: Prepared, network: nn.Module) -> PseudoMistakes | 
 
     They are spread evenly over the pool; None where nobody knows any label.
     """
-    source, unlabeled = prepared.source, prepared.splits.unlabeled
-    known = np.flatnonzero(source.train.labels[unlabeled] >= 0)
+    source, splits = prepared.source, prepared.splits
+    unlabeled = splits.unlabeled
+    # Labeled samples may be among the unlabeled ones, too: their labels are hidden from nobody.
+    seen = np.isin(unlabeled, splits.labeled)
+    known = np.flatnonzero((source.train.labels[unlabeled] >= 0) & ~seen)
     if not len(known):
         return None
     some = known[np.linspace(0, len(known) - 1, min(len(known), PSEUDO_LABELS)).astype(np.int64)]

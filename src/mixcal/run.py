@@ -20,6 +20,7 @@ from mixcal.build import (
 )
 from mixcal.conclusion import predictions_on
 from mixcal.core.errors import BadInput
+from mixcal.core.full_disk import telling_when_full
 from mixcal.core.predictions import Predictions, Split
 from mixcal.data.source import Source
 from mixcal.data.splits import Splits
@@ -28,7 +29,6 @@ from mixcal.predicting.device import pick_device
 from mixcal.recipe import Named, Recipe, read_recipe
 from mixcal.training.averaging import Average
 from mixcal.training.checkpoints import newest_checkpoint, scatter
-from mixcal.training.disk import telling_when_full
 from mixcal.training.folder import RunFolder
 from mixcal.training.interruption import listening
 from mixcal.training.log import Log, Means

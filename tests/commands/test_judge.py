@@ -153,13 +153,21 @@ def test_a_run_folder_is_judged_from_all_its_predictions(
     PseudoMistakes.of(pseudo, position).save(tmp_path / "run" / "pseudo-mistakes.npz")
     sheet = tmp_path / "sheet.html"
     found = judged(capsys, tmp_path / "run", "--sheet", sheet)
-    assert found["likely_mislabeled"] == {"n": 2, "negative": 1}
+    assert found["likely_mislabeled"] == {
+        "n": 2,
+        "negative": 1,
+        "samples": [{"id": "b", "label": "dog", "margin": -1.0, "visits": 5}],
+    }
     wrong = found["wrong_pseudo_labels"]
     assert (wrong["n"], wrong["wrong"]) == (3, 2)
     assert [row["id"] for row in wrong["most_confident"]] == ["y", "x"]
     page = sheet.read_text()
     for word in ("Hardest labeled samples", "margin -1.00", "Most confident wrong pseudo-labels"):
         assert word in page
+    judged(capsys, tmp_path / "run", "--sheet", sheet, "--hardest", "1")
+    assert sheet.read_text().count("margin -1.00") == 1
+    assert "margin 2.00" in page
+    assert "margin 2.00" not in sheet.read_text()
     assert list(found["predictions"]) == ["test", "test-raw", "validation", "test-best"]
     assert found["metrics"] == found["predictions"]["test"]["metrics"]
     assert found["predictions"]["test"]["metrics"] != found["predictions"]["test-raw"]["metrics"]

@@ -28,7 +28,9 @@ class Consistency(nn.Module):
 
     def forward(self, step: StepOutput, clock: Clock) -> Outcome:
         rows = step.batch.labeled
-        noise = torch.randn(rows.inputs.shape, generator=clock.generator).to(rows.inputs.device)
+        noise = torch.randn(rows.inputs.shape, generator=clock.generator).to(
+            rows.inputs.device, non_blocking=True
+        )
         noisy = Rows(
             inputs=rows.inputs + 0.1 * noise, targets=rows.targets, index=rows.index, part="noisy"
         )
@@ -54,7 +56,9 @@ class HiddenMixer:
 
     def __call__(self, step: StepOutput, clock: Clock) -> Mixed | None:
         rows = step.batch.labeled
-        order = torch.randperm(len(rows), generator=clock.generator).to(rows.index.device)
+        order = torch.randperm(len(rows), generator=clock.generator).to(
+            rows.index.device, non_blocking=True
+        )
         share = torch.full((len(rows),), self.weight, device=rows.index.device)
         second = rows.take(order, part="second")
         targets = self.weight * rows.targets + (1 - self.weight) * second.targets

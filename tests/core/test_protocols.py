@@ -6,6 +6,9 @@ from mixcal.core.clock import Clock
 from mixcal.core.errors import BadInput
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator, combine
+from mixcal.methods.calibrators.calibratemix import calibratemix
+from mixcal.methods.calibrators.margin_memory import margin_memory
+from tests.support.toy import toy_facts
 
 
 class SomeMixer:
@@ -88,3 +91,10 @@ def test_a_condition_sees_all_calibrators_as_one() -> None:
     combine([picky, Calibrator(terms={"one": term})])
     with pytest.raises(BadInput, match="No mixing"):
         combine([picky, Calibrator(mixer=SomeMixer())])
+
+
+def test_margins_are_remembered_once() -> None:
+    # Two mapped ledgers of one name would share their files, and count every visit twice.
+    facts = toy_facts()
+    with pytest.raises(BadInput, match="margins of labeled samples"):
+        combine([calibratemix(facts), margin_memory(facts)])

@@ -29,15 +29,27 @@ class _Refusing(TorchDispatchMode):
 
 @contextmanager
 def no_synchronisation() -> Iterator[None]:
-    """Within it `.item()`, `.tolist()`, `nonzero`, boolean masks and their like are errors."""
-    before = torch.Tensor.tolist
+    """Within it `.item()`, `.tolist()`, `nonzero`, boolean masks and their like are errors.
+
+    So are copies to a device that are waited for: on a CPU they are none, so the call is looked at.
+    """
+    before, move = torch.Tensor.tolist, torch.Tensor.to
 
     def refuse(self: torch.Tensor) -> list:
         raise AssertionError("tolist() makes the host wait for the device")
 
+    def moved(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        places = (str, torch.device, torch.Tensor)
+        if "device" in kwargs or (args and isinstance(args[0], places)):
+            waits = not kwargs.get("non_blocking", False)
+            assert not waits, "to(device) makes the host wait; give it non_blocking=True"
+        return move(self, *args, **kwargs)
+
     torch.Tensor.tolist = refuse  # type: ignore[method-assign]
+    torch.Tensor.to = moved  # type: ignore[method-assign, assignment]
     try:
         with _Refusing():
             yield
     finally:
         torch.Tensor.tolist = before  # type: ignore[method-assign]
+        torch.Tensor.to = move  # type: ignore[method-assign]

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from mixcal.core.errors import BadInput
+from mixcal.core.full_disk import DiskFull
 from mixcal.core.protocols import Calibrator
 from mixcal.methods.objectives.supervised import Supervised
 from mixcal.training.averaging import Average
@@ -22,7 +23,6 @@ from mixcal.training.checkpoints import (
     save_checkpoint,
     scatter,
 )
-from mixcal.training.disk import DiskFull
 from mixcal.training.optimizers import make_optimizer
 from mixcal.training.options import OptimizerOptions
 from tests.support.toy import toy_batch, toy_clock, toy_network

@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=10,
         metavar="N",
-        help="how many of a run's hardest samples to list (default: 10)",
+        help="how many of a run's hardest samples to list and show (default: 10)",
     )
     parser.add_argument(
         "--sheet",
@@ -163,7 +163,7 @@ def _training(options: argparse.Namespace) -> dict[str, Any]:
         from mixcal.reporting import looks_of_run
         from mixcal.training.disk import write_text
 
-        sheets = training_sheets(margins, mistakes, looks_of_run(options.file))
+        sheets = training_sheets(margins, mistakes, looks_of_run(options.file), options.hardest)
         if not sheets:
             raise BadInput(
                 f"{options.file} remembers no samples; train it with the calibrator "

@@ -167,7 +167,7 @@ def _print_training(console: Console, judged: dict[str, Any]) -> None:
     if suspects := judged.get("likely_mislabeled"):
         console.print(
             f"likely mislabeled: {suspects['negative']:,} of {suspects['n']:,} labeled samples: "
-            "the network kept another class ahead (negative average margin)",
+            "the network kept another class ahead (negative average margin); --json names all",
             highlight=False,
             soft_wrap=True,
         )

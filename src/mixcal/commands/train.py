@@ -62,9 +62,12 @@ def run(options: argparse.Namespace) -> int:
         return train_members(Members.opened(options.resume)) if members else _resumed(options)
     recipe = _recipe(options)
     if options.dry_run:
-        from mixcal.build import make_network, prepare
+        from mixcal.build import check_names, make_network, make_objective, prepare
 
-        plan = prepare(recipe)
+        check_names(recipe.method)
+        # A folder for memories that none is made for before training.
+        plan = prepare(recipe, scratch=options.into or Path())
+        make_objective(recipe.method, plan.facts)
         print_plan(recipe, plan, make_network(recipe.method, plan))
         return 0
     from mixcal.run import start
@@ -97,9 +100,9 @@ def trained(folder: Path, begin: Callable[[], "Run"]) -> None:
     """Begin or reopen a run in a folder, train to the end, judge, report."""
     from mixcal.commands.terminal import Bar, print_table
     from mixcal.conclusion import conclude
+    from mixcal.core.full_disk import telling_when_full
     from mixcal.reporting import write_report
     from mixcal.run import train_to_end
-    from mixcal.training.disk import telling_when_full
     from mixcal.training.interruption import resumable
 
     with resumable(folder / "recipe.toml"), telling_when_full(folder):

@@ -1,13 +1,17 @@
 """Margins: what training remembers of every sample, for judging to read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from mixcal.core.errors import BadInput
+
+COLUMNS = ("ids", "split", "label", "margin", "visits")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,29 @@ class Margins:
             with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
                 arrays = dict(file)
             classes = tuple(arrays.pop("classes").tolist())
-            return cls(**arrays, classes=classes)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BadInput(f"{path} cannot be read as a margins file ({error}).") from None
+            wrong = _wrong(arrays, len(classes))
+        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+            wrong = str(error)
+        if wrong:
+            raise BadInput(
+                f"{path} cannot be read as a margins file ({wrong}); train the run anew or delete "
+                "it."
+            )
+        return cls(**arrays, classes=classes)
+
+
+def _wrong(arrays: Mapping[str, np.ndarray], classes: int) -> str:
+    """What does not fit together in a file that somebody else may have written."""
+    if set(arrays) != set(COLUMNS):
+        return f"it has {', '.join(arrays)} in place of {', '.join(COLUMNS)}"
+    shapes = [arrays[name].shape for name in COLUMNS]
+    if len(shapes[0]) != 1 or len(set(shapes)) > 1:
+        return f"its columns have the shapes {', '.join(map(str, shapes))}"
+    kinds = {"label": np.integer, "visits": np.integer, "margin": np.floating}
+    for name, kind in kinds.items():
+        if not np.issubdtype(arrays[name].dtype, kind):
+            return f"its {name} column holds {arrays[name].dtype}"
+    low, high = arrays["label"].min(initial=-1), arrays["label"].max(initial=-1)
+    if low < -1 or high >= classes:
+        return f"labels run from {low} to {high}, and there are {classes} classes"
+    return ""

@@ -70,8 +70,12 @@ class Ledger(Protocol):
 class Store(Protocol):
     """A memory outside the state dict: it goes back to a checkpoint by itself."""
 
-    def mark(self, step: int, oldest: int) -> None:
-        """A checkpoint of this step is safe; those from `oldest` on may still be asked for."""
+    def mark(self, step: int) -> None:
+        """A checkpoint of this step is about to be written."""
+        ...
+
+    def forget(self, oldest: int) -> None:
+        """Checkpoints before this step will not be asked for any more."""
         ...
 
     def rewind(self, step: int) -> None:
@@ -167,6 +171,7 @@ def combine(calibrators: Sequence[Calibrator]) -> Calibrator:
     scheduled: dict[Part, Callable[[Clock], Criterion]] = {}
     terms: dict[str, Term] = {}
     supplies: dict[str, Supply] = {}
+    ledgers: dict[str, Ledger] = {}
     mixers = [calibrator.mixer for calibrator in calibrators if calibrator.mixer is not None]
     if len(mixers) > 1:
         raise BadInput("Two calibrators both mix rows; keep one of them in `calibrators`.")
@@ -185,6 +190,12 @@ def combine(calibrators: Sequence[Calibrator]) -> Calibrator:
         if twice := set(supplies) & set(calibrator.supplies):
             raise BadInput(f"Two calibrators both bring {sorted(twice)[0]} rows; keep one.")
         supplies.update(calibrator.supplies)
+        if twice := set(ledgers) & set(calibrator.ledgers):
+            raise BadInput(
+                f"Two calibrators both remember the margins of {sorted(twice)[0]} samples; keep "
+                'one (calibratemix remembers all that "margins" does).'
+            )
+        ledgers.update(calibrator.ledgers)
     whole = Calibrator(
         criteria=criteria,
         scheduled=scheduled,
@@ -194,7 +205,7 @@ def combine(calibrators: Sequence[Calibrator]) -> Calibrator:
         streams=frozenset().union(*(calibrator.streams for calibrator in calibrators)),
         supplies=supplies,
         beside=frozenset().union(*(calibrator.beside for calibrator in calibrators)),
-        ledgers={k: v for calibrator in calibrators for k, v in calibrator.ledgers.items()},
+        ledgers=ledgers,
         reads_average=any(calibrator.reads_average for calibrator in calibrators),
         remarks=tuple(remark for calibrator in calibrators for remark in calibrator.remarks),
         checks=tuple(check for calibrator in calibrators for check in calibrator.checks),

@@ -35,7 +35,7 @@ class Preprocessing:
         shift = torch.tensor(
             [-m / s for m, s in zip(self.mean, self.std, strict=True)], dtype=torch.float32
         )
-        scale, shift = scale.to(raw.device, non_blocking=True), shift.to(raw.device)
+        scale, shift = (part.to(raw.device, non_blocking=True) for part in (scale, shift))
         wide = raw.contiguous(memory_format=torch.channels_last).float()
         return wide.mul_(scale.view(shape)).add_(shift.view(shape))
 

@@ -166,22 +166,26 @@ def hardest(margins: Margins, *, count: int = 10) -> dict[str, list[dict[str, An
     """Per split, the samples with the smallest margins over training."""
     found: dict[str, list[dict[str, Any]]] = {}
     for split in dict.fromkeys(str(name) for name in margins.split.tolist()):
-        found[split] = [
-            {
-                "id": margins.ids[row].item(),
-                "label": margins.classes[margins.label[row]] if margins.label[row] >= 0 else None,
-                "margin": float(margins.margin[row]),
-                "visits": int(margins.visits[row]),
-            }
-            for row in margins.hardest(split, count).tolist()
-        ]
+        found[split] = [_remembered(margins, row) for row in margins.hardest(split, count).tolist()]
     return found
 
 
-def likely_mislabeled(margins: Margins) -> dict[str, int]:
-    """Of how many labeled samples the network kept another class ahead, on average over the run."""
-    seen = (margins.split == "labeled") & (margins.visits > 0)
-    return {"n": int(seen.sum()), "negative": int((seen & (margins.margin < 0)).sum())}
+def likely_mislabeled(margins: Margins) -> dict[str, Any]:
+    """The labeled samples of which the network kept another class ahead, on average over the run,
+    smallest margins first."""
+    seen = margins.hardest("labeled", len(margins))
+    samples = [_remembered(margins, row) for row in seen[margins.margin[seen] < 0].tolist()]
+    return {"n": len(seen), "negative": len(samples), "samples": samples}
+
+
+def _remembered(margins: Margins, row: int) -> dict[str, Any]:
+    label = margins.label[row]
+    return {
+        "id": margins.ids[row].item(),
+        "label": margins.classes[label] if label >= 0 else None,
+        "margin": float(margins.margin[row]),
+        "visits": int(margins.visits[row]),
+    }
 
 
 def wrong_pseudo_labels(mistakes: PseudoMistakes, *, count: int = 10) -> dict[str, Any]:

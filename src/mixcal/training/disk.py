@@ -1,44 +1,13 @@
 """Writing files so that a crash at any moment leaves the old one or the new one, never half."""
 
-import errno
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mixcal.core.errors import BadInput
-
-NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-
-
-class DiskFull(BadInput):
-    """There is no room for a file of the run."""
-
-
-@contextmanager
-def telling_when_full(path: Path | None = None) -> Iterator[None]:
-    """Turns "no space left" into a sentence that says what to do; `path`: what is written."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in NO_ROOM:
-            raise
-        where = path or error.filename or "a file"
-        raise DiskFull(
-            f"No room to write {where} ({error.strerror}); free some space and {_then(path)}."
-        ) from None
-
-
-def _then(path: Path | None) -> str:
-    """How to go on: with the run the file belongs to, if there is one by now."""
-    for folder in (path, *path.parents) if path is not None else ():
-        if (folder / "generator.json").is_file():
-            return f"go on with `mixcal synthesize train --resume {folder}`"
-        if (folder / "recipe.toml").is_file():
-            return f"go on with `mixcal train --resume {folder}`"
-    return "try again"
+from mixcal.core.full_disk import telling_when_full
 
 
 def unfinished(path: Path) -> Path:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mixcal.core.errors import BadInput
-from mixcal.training.disk import telling_when_full
+from mixcal.core.full_disk import telling_when_full
 
 
 class Log:

@@ -155,7 +155,8 @@ def train(
 def _check(machine: Machine, watch: FiniteWatch) -> None:
     """Stop if a loss was not finite, or if a calibrator sees that the run leads nowhere."""
     watch.check()
-    for check in machine.objective.calibrator.checks:
+    calibrator = machine.objective.calibrator
+    for check in (*calibrator.checks, *(ledger.check for ledger in calibrator.ledgers.values())):
         check()
 
 
@@ -195,13 +196,14 @@ def save(machine: Machine, folder: RunFolder, state: Progressed, log: Log) -> Pa
         "log_bytes": log.size,
         "means": state.means.state(),
     }
-    for ledger in machine.objective.calibrator.ledgers.values():
-        ledger.check()
     tensors = gather(machine.network, machine.objective, machine.optimizer, machine.average)
+    stores = stores_of(machine.objective)
+    # Before: a checkpoint whose memories cannot go back to it would be of no use.
+    for store in stores:
+        store.mark(state.step)
     path = save_checkpoint(folder.checkpoints, Checkpoint(tensors, record))
-    # Only now may memories outside the checkpoint forget how they were before it.
-    for store in stores_of(machine.objective):
-        store.mark(state.step, oldest_step(folder.checkpoints))
+    for store in stores:
+        store.forget(oldest_step(folder.checkpoints))
     return path
 
 

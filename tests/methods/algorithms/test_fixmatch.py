@@ -1,7 +1,9 @@
 """FixMatch's mask by hand, at the threshold and around it."""
 
+import pytest
 import torch
 
+from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.methods.algorithms.fixmatch import fixmatch
 
@@ -38,3 +40,9 @@ def test_a_cap_scales_the_threshold_to_what_smoothed_labels_allow() -> None:
     # ε = 0.1 and two classes: the best answer is 0.95, so the threshold falls to 0.95 · 0.95.
     weights = fixmatch(FACTS, threshold_cap=0.1).weigh(logits_of(0.91, 0.89, 0.5, 0.5, 0.5), INDEX)
     assert weights.tolist() == [1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("cap", [-1.0, 2.0, float("nan")])
+def test_a_cap_that_is_no_share_is_refused(cap: float) -> None:
+    with pytest.raises(BadInput, match=r"threshold_cap is .* from 0 to 1"):
+        fixmatch(FACTS, threshold_cap=cap)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.methods.algorithms.flexmatch import flexmatch
 
@@ -66,3 +67,9 @@ def test_by_hand() -> None:
     linear = flexmatch(facts(), threshold_warmup=False, mapping="linear")
     linear.weigh.counts.copy_(torch.tensor([20, 10, 0, 0, 0]))
     assert linear.weigh._share().tolist() == [1, 0.5, 0, 0]
+
+
+@pytest.mark.parametrize("cap", [-1.0, 2.0, float("nan")])
+def test_a_cap_that_is_no_share_is_refused(cap: float) -> None:
+    with pytest.raises(BadInput, match=r"threshold_cap is .* from 0 to 1"):
+        flexmatch(facts(), threshold_cap=cap)

@@ -15,7 +15,7 @@ from mixcal.methods.algorithms.fixmatch import fixmatch
 from mixcal.methods.calibrators.calibratemix import calibratemix
 from mixcal.methods.losses.binary_cross_entropy import binary_cross_entropy
 from mixcal.methods.losses.cross_entropy import cross_entropy
-from mixcal.methods.mixing.guided import Pairing
+from mixcal.methods.mixing.guided import Guide, Pairing, Side
 from mixcal.methods.objectives.losses import mixed_loss
 from mixcal.methods.objectives.mixing import mixed_late
 from mixcal.methods.objectives.semi_supervised import SemiSupervised
@@ -155,14 +155,46 @@ def test_the_official_pseudo_margins_start_after_the_warm_up() -> None:
     assert mix.labeled_ledger.summary()[2].sum() > 0
 
 
-def test_with_strong_uses_the_margins_of_previous_visits() -> None:
-    made = objective(mixed_branch="with_strong")
+class Watched:
+    """A guide that keeps the sides it is shown."""
+
+    def __init__(self, guide: Guide) -> None:
+        self.guide = guide
+        self.labeled: list[Side] = []
+
+    def pair(self, labeled: Side, unlabeled: Side, generator: torch.Generator) -> Pairing:
+        self.labeled.append(labeled)
+        return self.guide.pair(labeled, unlabeled, generator)
+
+
+@pytest.mark.parametrize(("mixed_branch", "ends_with"), [("with_strong", 1), ("own", 2)])
+def test_which_margins_the_mix_uses(mixed_branch: str, ends_with: int) -> None:
+    # Mixed before the labeled rows' pass, they can be sorted by previous visits only.
+    made, batch, network = objective(mixed_branch=mixed_branch), toy_batch(), toy_network()
     mix = made.calibrator.mixer.mix
-    made(toy_network(), toy_batch(), toy_clock(50))
-    visits = mix.labeled_ledger.summary()[2]
-    assert int(visits.max()) == 1
-    made(toy_network(), toy_batch(), toy_clock(51))
-    assert int(mix.labeled_ledger.summary()[2].max()) == 2
+    watched = Watched(mix.guide)
+    mix.guide = watched
+    after = [torch.zeros(len(batch.labeled))]
+    for step in (50, 51):
+        made(network, batch, toy_clock(step)).total().backward()
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter -= parameter.grad
+        after.append(mix.labeled_ledger.read(batch.labeled.index))
+    assert not torch.allclose(after[1], after[2])
+    assert torch.equal(watched.labeled[1].margins, after[ends_with])
+    assert torch.equal(watched.labeled[0].margins, after[ends_with - 1])
+
+
+def test_what_needs_another_weak_branch_or_unlabeled_rows_says_so() -> None:
+    official, early = {"preset": "official", "warmup_steps": 0}, {"mixed_branch": "with_strong"}
+    with pytest.raises(BadInput, match=r'passes = "twice".* needs method\.weak_branch = "joint"'):
+        objective("separate", **official)
+    with pytest.raises(BadInput, match=r'"with_strong" needs method\.weak_branch = "separate"'):
+        objective("joint", **early)
+    for knobs, named in ((official, "passes"), (early, "mixed_branch")):
+        with pytest.raises(BadInput, match=rf"^{named} .*set method\.algorithm"):
+            Supervised(combine([calibratemix(toy_facts(unlabeled=0), **knobs)]))
 
 
 def test_anchored_targets_name_the_true_class_first() -> None:
@@ -211,6 +243,11 @@ def test_the_averaged_network_can_measure_dissimilarity() -> None:
         ({"warmup_steps": 3, "warmup_fraction": 0.1}, "not both"),
         ({"space": "features", "mixed_branch": "with_strong"}, 'mixed_branch = "own"'),
         ({"store": "mapped"}, "folder"),
+        ({"first_visit": 1, "average": "mean"}, 'first_visit is only of average = "decayed"'),
+        ({"delta": 0.9, "average": "constant"}, "delta is only of"),
+        ({"rate": 0.2}, 'rate is only of average = "constant"'),
+        ({"preset": "official", "mixed_branch": "own"}, "leave one of them out"),
+        ({"passes": "twice", "mixed_branch": "with_strong"}, "leave one of them out"),
     ],
 )
 def test_contradictions_are_named(knobs: dict, message: str) -> None:
@@ -244,6 +281,9 @@ def test_the_mixed_loss_is_the_mean_over_all_mixed_rows() -> None:
         {"mix_weight": float("nan")},
         {"delta": 7.0},
         {"rate": -0.1},
+        {"rate": 0.0},
+        {"alpha": 0.0},
+        {"alpha": float("nan")},
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(knobs: dict[str, float]) -> None:

@@ -49,6 +49,33 @@ def test_blends_by_hand() -> None:
     assert len(mixed.rows) == 8
 
 
+def test_the_labeled_member_is_anchored() -> None:
+    objective, plain = made(anchor="labeled", warmup_steps=0), made()
+    step = step_of(objective)
+    known = step.batch.labeled.inputs.flatten(1)
+
+    def labeled(rows: torch.Tensor) -> torch.Tensor:
+        return (rows.flatten(1)[:, None] == known).all(2).any(1)
+
+    swapped = 0
+    for moment in range(50, 90):
+        mixed = objective.calibrator.mixer(step, toy_clock(moment))
+        assert bool((mixed.image_weight >= 0.5).all())
+        # Never a pseudo-labeled first member beside a labeled second one.
+        assert not bool((~labeled(mixed.first.inputs) & labeled(mixed.second.inputs)).any())
+        # The same pairs as without an anchor, in one order or the other.
+        theirs = plain.calibrator.mixer(step, toy_clock(moment))
+        turned = (mixed.first.inputs != theirs.first.inputs).flatten(1).any(1)
+        for ours, one, other in (
+            (mixed.first, theirs.first, theirs.second),
+            (mixed.second, theirs.second, theirs.first),
+        ):
+            expected = torch.where(turned[:, None], other.targets, one.targets)
+            assert torch.equal(ours.targets, expected)
+        swapped += int(turned.sum())
+    assert swapped > 10
+
+
 def test_nothing_before_the_warm_up_ends() -> None:
     objective = made(warmup_fraction=0.5)
     assert objective.calibrator.mixer(step_of(objective), toy_clock(49)) is None
@@ -65,7 +92,9 @@ def test_hidden_labels_that_nobody_knows_are_not_called_right() -> None:
     assert mixed.readings["wrong_partners"].isnan()
 
 
-@pytest.mark.parametrize("knobs", [{"gamma": 2.0}, {"warmup_fraction": 2.0}, {"warmup_steps": -1}])
+@pytest.mark.parametrize(
+    "knobs", [{"gamma": 2.0}, {"warmup_fraction": 2.0}, {"warmup_steps": -1}, {"alpha": 0.0}]
+)
 def test_numbers_that_mean_nothing_are_refused(knobs: dict[str, float]) -> None:
     with pytest.raises(BadInput, match=r"random-mixup': .* must be"):
         make("calibrator", "random-mixup", knobs, toy_facts())

@@ -1,5 +1,9 @@
 """The margin ledger against a loop in float64, with duplicates, in every kind of storage."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +14,7 @@ from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.methods.dynamics.ledger import MarginLedger, mean_over_equal
 from mixcal.methods.dynamics.margins import pseudo_margins
+from mixcal.methods.dynamics.sixteen_bits import largest_error
 
 SAMPLES, CLASSES = 30, 5
 LOGITS = torch.tensor([[2.0, 1, 0], [0.5, 1.5, -1], [3, 1, 2]])
@@ -164,7 +169,59 @@ def test_half_precision_holds_after_ten_thousand_drifting_visits(seed: int) -> N
 def test_half_precision_is_refused_where_it_would_not_hold() -> None:
     ledger = MarginLedger(SAMPLES, CLASSES, average="decayed", precision="half")
     drifting(ledger, 3_000, spread=12.0, seed=0)
-    with pytest.raises(BadInput, match='precision = "float32"'):
+    with pytest.raises(BadInput, match=r'Begin a new run .*precision = "float32"'):
+        ledger.check()
+
+
+def burst(generator: torch.Generator, visit: int) -> torch.Tensor:
+    return torch.randn(SAMPLES, CLASSES, generator=generator) * (300 if visit == 0 else 1)
+
+
+def noise(generator: torch.Generator, visit: int) -> torch.Tensor:
+    return torch.randn(SAMPLES, CLASSES, generator=generator) * 20
+
+
+def growth(generator: torch.Generator, visit: int) -> torch.Tensor:
+    return noise(generator, visit) * visit / 1_000
+
+
+@pytest.mark.parametrize("average", ["mean", "decayed", "constant"])
+@pytest.mark.parametrize("margins", [burst, noise, growth])
+def test_the_error_of_half_precision_is_known(average: str, margins: Callable) -> None:
+    half, full = (
+        MarginLedger(SAMPLES, CLASSES, average=average, precision=precision)
+        for precision in ("half", "float32")
+    )
+    generator, every = torch.Generator().manual_seed(0), torch.arange(SAMPLES)
+    for visit in range(1_000):
+        found = margins(generator, visit)
+        half.update(found, every)
+        full.update(found, every)
+    error = np.abs(values_of(half) - values_of(full)).max()
+    known = largest_error(half.table.whole("bounds")[:, 2], SAMPLES * CLASSES)
+    assert error < known < 3 * error
+
+
+def test_half_precision_outlives_a_burst() -> None:
+    # The first margins spread over 1,500, those after it over 5: not a reason to stop.
+    ledger = MarginLedger(SAMPLES, CLASSES, average="decayed", precision="half")
+    generator, every = torch.Generator().manual_seed(0), torch.arange(SAMPLES)
+    for visit in range(500):
+        ledger.update(burst(generator, visit), every)
+    ledger.check()
+
+
+def test_a_constant_rate_forgets_its_errors() -> None:
+    ledger = MarginLedger(SAMPLES, CLASSES, average="constant", precision="half")
+    exact = drifting(ledger, 3_000, spread=12.0, seed=0)
+    assert np.ptp(exact) > 100
+    ledger.check()
+
+
+def test_half_precision_does_not_take_what_is_no_number() -> None:
+    ledger = MarginLedger(SAMPLES, CLASSES, precision="half")
+    ledger.update(torch.full((1, CLASSES), float("nan")), torch.tensor([2]))
+    with pytest.raises(BadInput, match="half precision"):
         ledger.check()
 
 
@@ -209,3 +266,62 @@ def test_the_state_dict_holds_it_all(store: str, precision: str) -> None:
 def test_a_mapped_ledger_needs_a_folder() -> None:
     with pytest.raises(BadInput, match="scratch"):
         MarginLedger(3, 3, store="mapped")
+
+
+@pytest.mark.parametrize("store", ["device", "host", "mapped"])
+def test_an_empty_batch_is_no_visit(store: str, tmp_path: Path) -> None:
+    ledger = MarginLedger(SAMPLES, CLASSES, store=store, facts=facts(tmp_path))
+    ledger.update(torch.zeros(0, CLASSES), torch.zeros(0, dtype=torch.int64))
+    assert int(ledger.summary()[2].sum()) == 0
+
+
+@pytest.mark.parametrize("store", ["device", "host", "mapped"])
+@pytest.mark.parametrize("index", [-1, SAMPLES])
+def test_a_sample_that_is_none_is_refused(store: str, index: int, tmp_path: Path) -> None:
+    ledger = MarginLedger(SAMPLES, CLASSES, store=store, facts=facts(tmp_path))
+    with pytest.raises(IndexError, match="out of range"):
+        ledger.update(torch.ones(2, CLASSES), torch.tensor([0, index]))
+    assert int(ledger.summary()[2].sum()) == 0
+
+
+@pytest.mark.parametrize("columns", [1, CLASSES + 1])
+def test_margins_must_have_the_columns(columns: int) -> None:
+    ledger = MarginLedger(SAMPLES, CLASSES)
+    with pytest.raises(BadInput, match=f"do not fit 1 samples of a ledger with {CLASSES} columns"):
+        ledger.update(torch.ones(1, columns), torch.tensor([1]))
+
+
+def test_several_columns_are_read_with_labels() -> None:
+    ledger = MarginLedger(SAMPLES, CLASSES)
+    with pytest.raises(BadInput, match="say whose"):
+        ledger.read(torch.tensor([0]))
+    with pytest.raises(BadInput, match="say whose"):
+        ledger.median()
+
+
+# Without the tests' own check of types.
+PLAIN = """
+import torch
+from mixcal.core.errors import BadInput
+from mixcal.methods.dynamics.ledger import MarginLedger
+def said(work):
+    try:
+        work()
+    except BadInput as error:
+        print(error)
+for knobs in ({"average": "foo"}, {"store": "disk"}, {"precision": "fp16"}, {"first_visit": 2}):
+    said(lambda: MarginLedger(3, 3, **knobs))
+said(lambda: MarginLedger(0, 3))
+said(lambda: MarginLedger(3, 3).update(torch.ones(1, 3), torch.tensor([1, 2])))
+"""
+
+
+def test_names_and_shapes_are_checked_without_the_tests_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN], capture_output=True, text=True, check=True, env=os.environ
+    )
+    said = done.stdout.splitlines()
+    assert len(said) == 6
+    wrong = ("'foo'", "'disk'", "'fp16'", "first_visit is 2", "0 samples", "do not fit 2 samples")
+    for sentence, part in zip(said, wrong, strict=True):
+        assert part in sentence

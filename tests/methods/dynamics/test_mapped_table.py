@@ -1,10 +1,14 @@
-"""The mapped table: it goes back to any kept checkpoint, also after being killed within a write."""
+"""The mapped table: it goes back to any kept checkpoint, also after being killed within a write,
+and says so where what it needs for that is gone.
+"""
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +16,25 @@ import pytest
 import torch
 
 from mixcal.core.errors import BadInput
+from mixcal.core.full_disk import DiskFull
+from mixcal.methods.dynamics import mapped_table
 from mixcal.methods.dynamics.mapped_table import MappedTable
 from mixcal.methods.dynamics.tables import Field
 
 FIELDS = {"cells": Field(4, torch.float32), "visits": Field(1, torch.int32)}
 ROWS = 20
+ROW_BYTES = 8 + 4 * 4 + 4
+HEAD = 20
 
 
 def table(folder: Path) -> MappedTable:
     return MappedTable(folder, ROWS, FIELDS)
+
+
+def reopened(folder: Path, step: int) -> MappedTable:
+    found = table(folder)
+    found.rewind(step)
+    return found
 
 
 def change(found: MappedTable, generator: torch.Generator) -> None:
@@ -43,68 +57,169 @@ def same(one: tuple, other: tuple) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def test_it_goes_back_to_every_kept_checkpoint(tmp_path: Path) -> None:
-    found, generator = table(tmp_path), torch.Generator().manual_seed(0)
-    states = {0: state(found)}
-    for step in range(1, 31):
+def three_stretches(folder: Path) -> dict[int, tuple[np.ndarray, ...]]:
+    """Thirty changes, marks at 10, 20 and 30, the first forgotten, and changes after the last."""
+    found, generator = table(folder), torch.Generator().manual_seed(0)
+    states = {}
+    for step in range(1, 35):
         change(found, generator)
         if step % 10 == 0:
-            found.mark(step, oldest=max(0, step - 10))
+            found.mark(step)
             states[step] = state(found)
-    for _ in range(4):
-        change(found, generator)
-    last = state(found)
-    assert not same(last, states[30])
-    again = table(tmp_path)
-    again.rewind(30)
-    assert same(state(again), states[30])
+    found.forget(20)
+    assert not same(state(found), states[30])
+    return states
+
+
+@pytest.mark.parametrize("step", [20, 30])
+def test_it_goes_back_to_every_kept_checkpoint(tmp_path: Path, step: int) -> None:
+    states = three_stretches(tmp_path)
+    again = reopened(tmp_path, step)
+    assert same(state(again), states[step])
     for _ in range(3):
-        change(again, generator)
-    third = table(tmp_path)
-    third.rewind(20)
-    assert same(state(third), states[20])
+        change(again, torch.Generator().manual_seed(5))
+    assert same(state(reopened(tmp_path, step)), states[step])
+
+
+def test_it_goes_back_and_then_back_further(tmp_path: Path) -> None:
+    states = three_stretches(tmp_path)
+    again = reopened(tmp_path, 30)
+    change(again, torch.Generator().manual_seed(5))
+    assert same(state(reopened(tmp_path, 20)), states[20])
 
 
 def test_what_is_not_needed_any_more_is_dropped(tmp_path: Path) -> None:
-    found, generator = table(tmp_path), torch.Generator().manual_seed(0)
-    for step in (10, 20, 30):
-        change(found, generator)
-        found.mark(step, oldest=step - 10)
+    three_stretches(tmp_path)
     kept = sorted(p.name for p in tmp_path.iterdir() if p.name.startswith("undo"))
     assert kept == ["undo-0000000020", "undo-0000000030"]
 
 
-def test_from_the_beginning(tmp_path: Path) -> None:
-    found = table(tmp_path)
-    change(found, torch.Generator().manual_seed(0))
-    again = table(tmp_path)
-    again.rewind(0)
-    assert not any(array.any() for array in state(again))
+def test_from_the_beginning_it_is_all_zeros(tmp_path: Path) -> None:
+    three_stretches(tmp_path)
+    assert not any(array.any() for array in state(reopened(tmp_path, 0)))
 
 
-@pytest.mark.parametrize("cut", [1, 7, 30])
-def test_a_record_cut_short_is_passed_over(tmp_path: Path, cut: int) -> None:
+def test_a_row_is_recorded_once_in_a_stretch(tmp_path: Path) -> None:
+    found, generator = table(tmp_path), torch.Generator().manual_seed(0)
+    for step in (0, 1):
+        for _ in range(200):
+            change(found, generator)
+        size = (tmp_path / f"undo-{step:010d}").stat().st_size
+        rows = ROWS * ROW_BYTES
+        assert rows < size <= rows + HEAD * (ROWS + 1)
+        found.mark(1)
+
+
+def damage(name: str, how: Callable[[Path], object]) -> Callable[[Path], None]:
+    def done(folder: Path) -> None:
+        how(folder / name)
+
+    return done
+
+
+def filled(path: Path) -> None:
+    path.write_bytes(np.random.default_rng(0).bytes(path.stat().st_size))
+
+
+def flipped(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[2 * HEAD + 9] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def cut(bytes_left: int) -> Callable[[Path], None]:
+    return lambda path: os.truncate(path, max(0, path.stat().st_size - bytes_left))
+
+
+DAMAGES = {
+    "no cells": damage("cells.bin", Path.unlink),
+    "no visits": damage("visits.bin", Path.unlink),
+    "shorter cells": damage("cells.bin", cut(1)),
+    "no first stretch": damage("undo-0000000020", Path.unlink),
+    "no last stretch": damage("undo-0000000030", Path.unlink),
+    "noise in the first": damage("undo-0000000020", filled),
+    "noise in the last": damage("undo-0000000030", filled),
+    "a bit in the first": damage("undo-0000000020", flipped),
+    "a bit in the last": damage("undo-0000000030", flipped),
+    "the first cut": damage("undo-0000000020", cut(1)),
+    "the first's end cut": damage("undo-0000000020", cut(HEAD)),
+    "an empty first": damage("undo-0000000020", cut(10**9)),
+    "an empty last": damage("undo-0000000030", cut(10**9)),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_what_is_missing_or_damaged_is_said(tmp_path: Path, name: str) -> None:
+    three_stretches(tmp_path)
+    DAMAGES[name](tmp_path)
+    with pytest.raises(BadInput, match=r"cannot go back to the checkpoint of step 20; put back"):
+        reopened(tmp_path, 20)
+    # And again: nothing was made in place of what was missing.
+    with pytest.raises(BadInput, match="cannot go back"):
+        reopened(tmp_path, 20)
+
+
+def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"cells\.bin is missing"):
+        reopened(tmp_path / "gone", 20)
+
+
+@pytest.mark.parametrize("cut_bytes", [1, 7, 30, 10**9])
+def test_a_record_cut_short_is_passed_over(tmp_path: Path, cut_bytes: int) -> None:
     found, generator = table(tmp_path), torch.Generator().manual_seed(0)
     change(found, generator)
-    found.mark(1, oldest=0)
+    found.mark(1)
     before = state(found)
-    change(found, generator)
     undo = tmp_path / "undo-0000000001"
-    whole = undo.read_bytes()
+    empty = undo.read_bytes()
+    change(found, generator)
+    record = undo.read_bytes()[len(empty) :]
     # As if killed while the next record was being written: half of it, and no change after it.
-    undo.write_bytes(whole + whole[: len(whole) - cut])
-    again = table(tmp_path)
-    again.rewind(1)
-    assert same(state(again), before)
+    undo.write_bytes(empty + record + record[: max(0, len(record) - cut_bytes)])
+    assert same(state(reopened(tmp_path, 1)), before)
+
+
+def test_a_kill_within_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = three_stretches(tmp_path)
+    again = reopened(tmp_path, 30)
+    change(again, torch.Generator().manual_seed(5))
+
+    def killed(file: int, kind: bytes, number: int, body: bytes = b"") -> None:
+        if kind == b"next":
+            raise KeyboardInterrupt
+        real(file, kind, number, body)
+
+    real = mapped_table.undo_file.append
+    monkeypatch.setattr(mapped_table.undo_file, "append", killed)
+    with pytest.raises(KeyboardInterrupt):
+        again.mark(40)
+    monkeypatch.undo()
+    assert same(state(reopened(tmp_path, 30)), states[30])
+    assert same(state(reopened(tmp_path, 20)), states[20])
+
+
+def test_a_kill_within_a_rewind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = three_stretches(tmp_path)
+
+    def killed(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "unlink", killed)
+    with pytest.raises(KeyboardInterrupt):
+        reopened(tmp_path, 20)
+    monkeypatch.undo()
+    assert (tmp_path / "undo-0000000030").exists()
+    assert same(state(reopened(tmp_path, 20)), states[20])
+    assert not (tmp_path / "undo-0000000030").exists()
 
 
 KILLED = """
 import sys, torch
 from pathlib import Path
-from tests.methods.dynamics.test_mapped_table import change, table
-found = table(Path(sys.argv[1]))
+from tests.methods.dynamics.test_mapped_table import change, reopened
+found = reopened(Path(sys.argv[1]), 1)
 generator = torch.Generator().manual_seed(1)
-found.mark(5, 0)
+found.mark(5)
 print("marked", flush=True)
 while True:
     change(found, generator)
@@ -115,6 +230,7 @@ while True:
 def test_killed_at_any_moment(tmp_path: Path, delay: float) -> None:
     found = table(tmp_path)
     change(found, torch.Generator().manual_seed(0))
+    found.mark(1)
     before = state(found)
     child = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(tmp_path)],
@@ -129,12 +245,57 @@ def test_killed_at_any_moment(tmp_path: Path, delay: float) -> None:
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.close()
-    again = table(tmp_path)
-    again.rewind(5)
-    assert same(state(again), before)
+    assert same(state(reopened(tmp_path, 5)), before)
 
 
-def test_files_of_another_size_are_refused(tmp_path: Path) -> None:
+def test_a_second_table_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     table(tmp_path).read(torch.tensor([0]))
-    with pytest.raises(BadInput, match="size"):
-        MappedTable(tmp_path, ROWS + 1, FIELDS).read(torch.tensor([0]))
+    with pytest.raises(BadInput, match="holds a table already"):
+        table(tmp_path).read(torch.tensor([0]))
+
+
+@pytest.mark.parametrize("index", [-1, ROWS])
+def test_an_index_out_of_range_is_no_other_sample(tmp_path: Path, index: int) -> None:
+    found = table(tmp_path)
+    with pytest.raises(IndexError, match="out of range"):
+        found.read(torch.tensor([0, index]))
+    with pytest.raises(IndexError, match="out of range"):
+        found.write(torch.tensor([index]), found.read(torch.tensor([0])))
+
+
+@contextlib.contextmanager
+def no_file_over(size: int):
+    """As if the disk were full from here on."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+
+
+def test_a_full_disk_is_said_before_anything_is_remembered(tmp_path: Path) -> None:
+    found = MappedTable(tmp_path / "run" / "ledgers" / "unlabeled", 5_000, FIELDS)
+    with (
+        no_file_over(4096),
+        pytest.raises(DiskFull, match=r"No room to write .*cells\.bin .*--resume .*/run`"),
+    ):
+        found.rewind(0)
+
+
+def test_the_files_have_all_their_blocks(tmp_path: Path) -> None:
+    MappedTable(tmp_path, 5_000, FIELDS).rewind(0)
+    held = (tmp_path / "cells.bin").stat()
+    assert held.st_blocks * 512 >= held.st_size == 5_000 * 16
+
+
+def test_a_disk_that_fills_up_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
+    found, generator = table(tmp_path), torch.Generator().manual_seed(0)
+    change(found, generator)
+    found.mark(1)
+    before = state(found)
+    with no_file_over(100), pytest.raises(DiskFull, match="No room"):
+        change(found, generator)
+    assert same(state(reopened(tmp_path, 1)), before)

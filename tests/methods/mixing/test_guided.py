@@ -1,5 +1,7 @@
 """Guided pairs by their promises: easy meets hard, each pair has a labeled row, targets follow."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -101,15 +103,19 @@ def test_an_empty_hard_side_leaves_its_pairs_out() -> None:
 
 def test_the_host_may_weigh_the_second_member() -> None:
     weights = torch.rand(56)
-    weighted = Side(
-        inputs=UNLABELED.inputs,
-        targets=UNLABELED.targets,
-        compared=UNLABELED.compared,
-        margins=UNLABELED.margins,
-        weights=weights,
-    )
+    weighted = replace(UNLABELED, weights=weights)
     pairing = Guide().pair(LABELED, weighted, generator())
     assert torch.allclose(pairing.weight, weights[pairing.second - 16])
+
+
+def test_the_host_weighs_both_members_of_unlabeled_pairs() -> None:
+    weighted = replace(UNLABELED, weights=torch.rand(56))
+    pairing = Guide(pairs="all").pair(LABELED, weighted, generator())
+    each = torch.cat([torch.ones(16), weighted.weights])
+    expected = each[pairing.first] * each[pairing.second]
+    assert torch.allclose(pairing.weight, expected)
+    among = pairing.group == 3
+    assert bool((each[pairing.first][among] < 1).all())
 
 
 def test_random_partners_at_k_zero_reach_everybody() -> None:

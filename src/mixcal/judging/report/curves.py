@@ -69,7 +69,8 @@ def charts(log: Sequence[Line]) -> list[dict[str, Any]]:
         ),
         Chart(
             "Purity of the pseudo-labels",
-            "The share that is right, read off hidden labels that training never sees.",
+            "The share that is right among the unlabeled samples whose label is known: hidden from "
+            "training, but for labeled samples, which count where they are among them, too.",
             True,
             [
                 _curve(training, "impurity_all", "all", flipped=True),

@@ -97,11 +97,11 @@ def _exhibits(
     )
 
 
-def hardest_sheets(margins: Margins, looks: Mapping[str, Look]) -> list[Sheet]:
+def hardest_sheets(margins: Margins, looks: Mapping[str, Look], count: int = SHOWN) -> list[Sheet]:
     """The samples of each training split with the smallest average margin."""
     found = []
     for split in ("labeled", "unlabeled"):
-        index = margins.hardest(split, SHOWN)
+        index = margins.hardest(split, count)
         if not len(index):
             continue
         # A split's samples stand together and in its own order.
@@ -133,11 +133,13 @@ def hardest_sheets(margins: Margins, looks: Mapping[str, Look]) -> list[Sheet]:
     return found
 
 
-def pseudo_sheets(mistakes: PseudoMistakes, looks: Mapping[str, Look]) -> list[Sheet]:
+def pseudo_sheets(
+    mistakes: PseudoMistakes, looks: Mapping[str, Look], count: int = SHOWN
+) -> list[Sheet]:
     """The unlabeled samples whose pseudo-labels are wrong, surest first; none if none is wrong."""
     if not len(mistakes):
         return []
-    pictures = pictures_at(mistakes.position[:SHOWN], looks.get("unlabeled"))
+    pictures = pictures_at(mistakes.position[:count], looks.get("unlabeled"))
     return [
         Sheet(
             title="Most confident wrong pseudo-labels",

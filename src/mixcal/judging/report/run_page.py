@@ -11,7 +11,14 @@ from mixcal.core.margins import Margins
 from mixcal.core.pseudo_mistakes import PseudoMistakes
 from mixcal.judging.report.curves import Line, charts
 from mixcal.judging.report.figures import compact, figure
-from mixcal.judging.report.galleries import Look, Sheet, hardest_sheets, pseudo_sheets, sheets_of
+from mixcal.judging.report.galleries import (
+    SHOWN,
+    Look,
+    Sheet,
+    hardest_sheets,
+    pseudo_sheets,
+    sheets_of,
+)
 from mixcal.judging.report.judged import Judged
 from mixcal.judging.report.wording import afterwards, explained, interval, number, verdict
 
@@ -70,11 +77,14 @@ def run_page(report: RunReport) -> str:
 
 
 def training_sheets(
-    margins: Margins | None, mistakes: PseudoMistakes | None, looks: Mapping[str, Look]
+    margins: Margins | None,
+    mistakes: PseudoMistakes | None,
+    looks: Mapping[str, Look],
+    count: int = SHOWN,
 ) -> list[Sheet]:
     """What training leaves to look at: wrong pseudo-labels, and the samples with small margins."""
-    found = [] if mistakes is None else pseudo_sheets(mistakes, looks)
-    return found if margins is None else found + hardest_sheets(margins, looks)
+    found = [] if mistakes is None else pseudo_sheets(mistakes, looks, count)
+    return found if margins is None else found + hardest_sheets(margins, looks, count)
 
 
 def sheets_page(title: str, sheets: Sequence[Sheet]) -> str:

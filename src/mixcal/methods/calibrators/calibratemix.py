@@ -24,8 +24,8 @@ from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator, Criterion, Joins, Part
-from mixcal.core.quantities import Amount, Share, Size
-from mixcal.core.rows import Rows, join
+from mixcal.core.quantities import Amount, Positive, PositiveShare, Share, Size
+from mixcal.core.rows import Rows
 from mixcal.core.step import Mixed, StepOutput
 from mixcal.methods.calibrators.calibratemix_options import (
     PRESETS,
@@ -63,28 +63,14 @@ class GuidedMixer(torch.nn.Module):
             self.mix.remember_labeled(found.logits, labeled.targets.argmax(1), labeled.index)
         views = batch.unlabeled
         if views is not None and step.pseudo is not None:
-            weak = step.activations["weak"].logits.detach()
-            self.mix.remember_unlabeled(weak, views.weak.index, clock.step)
+            logits = step.activations["weak"].logits.detach()
+            self.mix.remember_unlabeled(logits, views.weak.index, clock.step)
         if clock.step < self.mix.warmup_steps:
             return None
-        if views is None or step.pseudo is None:
-            seen, second = labeled, None
-            side = self.mix.labeled_side(labeled, self._compared(step, labeled))
-            pairing = self.mix.guide.pair(side, None, clock.generator)
-        else:
-            seen, second = join(labeled, views.weak, part="mixed"), views.weak
-            pairing = self.mix.guide.pair(
-                self.mix.labeled_side(labeled, self._compared(step, labeled)),
-                self.mix.unlabeled_side(second, step.pseudo, self._compared(step, second)),
-                clock.generator,
-            )
-            targets = self.mix.pseudo_targets_of(step.pseudo)
-            seen = Rows(
-                inputs=seen.inputs,
-                targets=torch.cat([labeled.targets, targets]),
-                index=seen.index,
-                part="mixed",
-            )
+        weak = None if views is None else views.weak
+        sides = [labeled] if weak is None else [labeled, weak]
+        compared = [self._compared(step, side) for side in sides]
+        seen, pairing = self.mix.paired(labeled, weak, step.pseudo, compared, clock.generator)
         mixed = self.mix.blended(seen, pairing)
         hidden = None if views is None else views.hidden_labels
         readings = self.mix.readings(step, pairing, hidden, len(labeled))
@@ -140,7 +126,7 @@ def calibratemix(
     space: Space | None = None,
     split: Literal["rank", "median"] | None = None,
     median: Literal["batch", "pool"] | None = None,
-    alpha: Size | None = None,
+    alpha: Positive | None = None,
     gamma: Share | None = None,
     draw: Draw | None = None,
     anchor: Literal["none", "labeled"] | None = None,
@@ -149,7 +135,7 @@ def calibratemix(
     weight_by_host: bool | None = None,
     average: Average | None = None,
     delta: Share | None = None,
-    rate: Share | None = None,
+    rate: PositiveShare | None = None,
     first_visit: Literal[0, 1] | None = None,
     store: Kind = "device",
     precision: Precision = "float32",

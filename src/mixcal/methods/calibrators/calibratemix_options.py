@@ -4,7 +4,7 @@
 is the paper's with the labeled member keeping at least half of each mix (ours).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -68,6 +68,10 @@ PRESETS: dict[str, Options] = {
 }
 
 
+# Knobs that one kind of average alone has.
+ONLY_WITH: dict[str, Average] = {"delta": "decayed", "first_visit": "decayed", "rate": "constant"}
+
+
 def chosen(preset: Options, knobs: Mapping[str, Any]) -> Options:
     """The preset with the knobs that were given."""
     k = knobs.get("k")
@@ -81,7 +85,24 @@ def chosen(preset: Options, knobs: Mapping[str, Any]) -> Options:
         given["warmup_fraction"] = None
     if knobs.get("warmup_steps") is not None and knobs.get("warmup_fraction") is not None:
         raise BadInput("Give CalibrateMix's warmup_steps or warmup_fraction, not both.")
-    return replace(preset, **given)
+    options = replace(preset, **given)
+    _refuse_idle(options, given)
+    return options
+
+
+def _refuse_idle(options: Options, given: Collection[str]) -> None:
+    """No knob that something else makes meaningless."""
+    for knob, average in ONLY_WITH.items():
+        if knob in given and options.average != average:
+            raise BadInput(
+                f'calibratemix: {knob} is only of average = "{average}", and the average is '
+                f'"{options.average}"; leave one of them out.'
+            )
+    if "mixed_branch" in given and options.passes == "twice":
+        raise BadInput(
+            'calibratemix: with passes = "twice" (as in preset "official") the mixed rows go into '
+            "the second pass, whatever mixed_branch says; leave one of them out."
+        )
 
 
 def warmup_of(options: Options, facts: DataFacts) -> int:

@@ -19,7 +19,6 @@ annotation; `s` is that of the annotation unless given, so that another one need
 The mixed images have a pass of their own after the main one, or share it (`joint_forward`).
 """
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,7 +47,6 @@ from mixcal.data.mixed_images import (
     two_hot,
 )
 from mixcal.data.mixed_store import MixedStore
-from mixcal.methods.calibrators.ranges import within
 from mixcal.methods.losses.brier import brier
 from mixcal.methods.losses.cross_entropy import cross_entropy
 from mixcal.methods.losses.focal import focal
@@ -56,14 +54,6 @@ from mixcal.methods.losses.focal import focal
 Labels = Literal["annotation", "generation", "shares", "one-hot"]
 Loss = Literal["l2", "cross-entropy", "focal"]
 ROWS = "synthetic"
-# s above 0, as no class has a share of its own otherwise.
-RANGES = {
-    "n_aug": (1, 3),
-    "weight": (0, math.inf),
-    "gamma": (0, math.inf),
-    "sets": (0, math.inf),
-    "s": (1e-9, math.inf),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +81,7 @@ def csm(
     n1: N1 = "interior",
     pairing: Pairing = "class_matched",
     labels: Labels = "annotation",
+    # Above 0, as no class has a share of its own otherwise.
     s: Positive | None = None,
     loss: Loss = "l2",
     gamma: Size = 3.0,
@@ -101,7 +92,6 @@ def csm(
     sets: Amount = 0,
 ) -> Calibrator:
     """Mixed images beside the labeled ones. `images`: a store's folder, or an .npz."""
-    within("csm", {"n_aug": n_aug, "weight": weight, "gamma": gamma, "sets": sets, "s": s}, RANGES)
     if weight == 0:
         return Calibrator()
     if not images:

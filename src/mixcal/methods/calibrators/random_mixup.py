@@ -16,7 +16,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Joins
-from mixcal.core.quantities import Amount, Share, Size
+from mixcal.core.quantities import Amount, Positive, Share, Size
 from mixcal.core.rows import Rows, join
 from mixcal.core.step import Mixed, StepOutput
 from mixcal.methods.mixing.coefficients import Draw, coefficients
@@ -67,6 +67,11 @@ class RandomMixer(nn.Module):
         )
         if self.anchored:
             gamma = torch.maximum(gamma, 1 - gamma)
+            swapped = (first >= count) & (second < count)
+            first, second = (
+                torch.where(swapped, second, first),
+                torch.where(swapped, first, second),
+            )
         one, other = pool.take(first), pool.take(second)
         shape = (-1,) + (1,) * (pool.inputs.ndim - 1)
         mixed = Rows(
@@ -111,7 +116,7 @@ def random_mixup(
     facts: DataFacts,
     *,
     mixed_branch: Literal["own", "with_strong"] = "own",
-    alpha: Size = 0.4,
+    alpha: Positive = 0.4,
     gamma: Share | None = None,
     draw: Draw = "batch",
     warmup_steps: Amount | None = None,
@@ -120,7 +125,8 @@ def random_mixup(
     pseudo_targets: Literal["hard", "soft"] = "hard",
     mix_weight: Size = 1.0,
 ) -> Calibrator:
-    """Random pairs; `anchor = "labeled"` gives the first member at least half of the mix."""
+    """Random pairs; `anchor = "labeled"` gives the labeled member (of two alike the first) at least
+    half of the mix."""
     images_only(facts, "random-mixup")
     if warmup_steps is not None and warmup_fraction is not None:
         raise BadInput("Give random-mixup's warmup_steps or warmup_fraction, not both.")

@@ -15,7 +15,8 @@ literal reading of equation 5, which starts at half weight and stays biased to z
 A sample that occurs more than once in a batch has one visit, with the mean of its margins.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -24,7 +25,7 @@ from torch import Tensor, nn
 from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.methods.dynamics.mapped_table import MappedTable
-from mixcal.methods.dynamics.sixteen_bits import ERROR_STEPS, decoded, encoded
+from mixcal.methods.dynamics.sixteen_bits import decoded, encoded, largest_error
 from mixcal.methods.dynamics.tables import DeviceTable, Field, HostTable, Kind, Table
 
 Average = Literal["mean", "decayed", "constant"]
@@ -58,15 +59,28 @@ class MarginLedger(nn.Module):
         name: str = "margins",
     ) -> None:
         super().__init__()
+        for knob, value, known in (
+            ("average", average, get_args(Average)),
+            ("store", store, get_args(Kind)),
+            ("precision", precision, get_args(Precision)),
+            ("first_visit", first_visit, (0, 1)),
+        ):
+            if value not in known:
+                raise BadInput(f"A ledger's {knob} is {value!r}; it must be one of {known}.")
+        if samples < 1 or columns < 1:
+            raise BadInput(f"A ledger of {samples} samples by {columns} columns holds nothing.")
         self.average = average
         self.delta = delta
         self.first_visit = first_visit
         self.rate = rate
         self.precision = precision
+        self.samples = samples
+        self.columns = columns
         dtype = torch.float32 if precision == "float32" else torch.int16
         fields = {"cells": Field(columns, dtype), "visits": Field(1, torch.int32)}
         if precision == "half":
-            fields["bounds"] = Field(2, torch.float32)
+            fields["bounds"] = Field(3, torch.float32)
+        self.fields = tuple(fields)
         self.table: Table = _table(store, samples, fields, facts, name)
         if columns == 1:
             self.register_buffer("everybody", torch.arange(samples), persistent=False)
@@ -74,6 +88,13 @@ class MarginLedger(nn.Module):
     @torch.no_grad()
     def update(self, margins: Float[Tensor, "n c"], index: Int[Tensor, " n"]) -> None:
         """One visit for each sample of the batch."""
+        if margins.shape != (len(index), self.columns):
+            raise BadInput(
+                f"Margins of shape {tuple(margins.shape)} do not fit {len(index)} samples of a "
+                f"ledger with {self.columns} columns."
+            )
+        if not len(index):
+            return
         margins = margins.detach().float()
         if not self.table.on_host or _repeats(index):
             margins = mean_over_equal(margins, index)
@@ -92,11 +113,12 @@ class MarginLedger(nn.Module):
         """The rows of these samples after one more visit."""
         rows = self.table.read(index)
         visits = rows["visits"][:, 0]
+        weight = self._weight(visits)
         # `rows` are copies of the table's, so this changes nothing behind its back.
-        new = self._values(rows).lerp_(margins, self._weight(visits)[:, None])
+        new = self._values(rows).lerp_(margins, weight[:, None])
         cells: dict[str, Tensor] = {"visits": rows["visits"] + 1}
         if self.precision == "half":
-            codes, bounds = encoded(new, rows["bounds"], index, visits)
+            codes, bounds = encoded(new, rows["bounds"], index, visits, weight)
             cells |= {"cells": codes, "bounds": bounds}
         else:
             cells["cells"] = new
@@ -108,16 +130,26 @@ class MarginLedger(nn.Module):
     ) -> Float[Tensor, " n"]:
         """The average margin of each sample at its label (or in its only column)."""
         values = self._values(self.table.read(index))
-        return values[:, 0] if labels is None else values.gather(1, labels[:, None])[:, 0]
+        if labels is not None:
+            return values.gather(1, labels[:, None])[:, 0]
+        self._only_one("read without labels")
+        return values[:, 0]
 
     @torch.no_grad()
     def median(self) -> Float[Tensor, ""]:
         """The median over all samples seen so far, of a ledger with one column."""
+        self._only_one("the median")
         rows = self.table.read(self.everybody)
         seen = rows["visits"][:, 0] > 0
         return self._values(rows)[:, 0].masked_fill(~seen, float("nan")).nanmedian()
 
-    def _values(self, rows: dict[str, Tensor]) -> Float[Tensor, "n c"]:
+    def _only_one(self, what: str) -> None:
+        if self.columns > 1:
+            raise BadInput(
+                f"This ledger has {self.columns} columns, and {what} is of one; say whose."
+            )
+
+    def _values(self, rows: Mapping[str, Tensor]) -> Float[Tensor, "n c"]:
         if self.precision == "half":
             return decoded(rows["cells"], rows["bounds"])
         return rows["cells"]
@@ -133,28 +165,26 @@ class MarginLedger(nn.Module):
 
     def summary(self) -> tuple[Int[Tensor, " n"], Float[Tensor, " n"], Int[Tensor, " n"]]:
         """The column of the largest average margin, that margin, and the visits, of all samples."""
-        visits = self.table.whole("visits")[:, 0]
-        margins, labels = torch.empty(len(visits)), torch.empty(len(visits), dtype=torch.int64)
-        cells = self.table.whole("cells")
-        bounds = self.table.whole("bounds") if self.precision == "half" else None
+        margins, labels = torch.empty(self.samples), torch.empty(self.samples, dtype=torch.int64)
+        whole = {name: self.table.whole(name) for name in self.fields}
         # In blocks: the whole table in float32 may be twice what there is memory for.
-        for start in range(0, len(visits), 65_536):
+        for start in range(0, self.samples, 65_536):
             some = slice(start, start + 65_536)
-            values = cells[some] if bounds is None else decoded(cells[some], bounds[some])
-            margins[some], labels[some] = values.max(1)
-        return labels, margins, visits.long()
+            rows = {name: cells[some] for name, cells in whole.items()}
+            margins[some], labels[some] = self._values(rows).max(1)
+        return labels, margins, whole["visits"][:, 0].long()
 
     def check(self) -> None:
         """Refuse 16-bit memory that may be off by more than 0.05; asks the device once."""
         if self.precision == "float32":
             return
-        step = self.table.whole("bounds")[:, 1]
-        visits = self.table.whole("visits")[:, 0].float()
-        worst = float((step * ERROR_STEPS * (visits / 10_000).sqrt()).max())
-        if worst > MOST_ERROR:
+        worst = largest_error(self.table.whole("bounds")[:, 2], self.samples * self.columns)
+        # Not a number, too, is no small error.
+        if not worst <= MOST_ERROR:
             raise BadInput(
                 f"Margins in half precision may be off by {worst:.3f}: they spread too far for 16 "
-                'bits after so many visits. Set the calibrator\'s precision = "float32".'
+                "bits after so many visits, and this run cannot go on with them. Begin a new run "
+                'with the calibrator\'s precision = "float32".'
             )
 
 

@@ -1,15 +1,14 @@
 """A table in memory-mapped files that goes back to a checkpoint without a copy of itself.
 
-Before rows are overwritten their old bytes go to an undo file, one for each stretch between two
-checkpoints. A run that is killed and resumed from a checkpoint puts the old bytes back, newest
-first. An undo record that a kill cut short was not yet followed by its change and is passed over.
+Before a row is overwritten for the first time after a checkpoint, its old bytes go to the undo
+file of the stretch that begins there; so an undo file never outgrows the table. A run that is
+killed and resumed from a checkpoint puts the old bytes back, the newest stretch first.
 """
 
 import os
 import re
-import struct
-import zlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +17,13 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from mixcal.core.errors import BadInput
+from mixcal.core.full_disk import telling_when_full
+from mixcal.methods.dynamics import undo_file
 from mixcal.methods.dynamics.tables import Cells, Field
 
-HEADER = struct.Struct("<QII")  # rows, bytes of the record, checksum
 UNDO = re.compile(r"undo-(\d{10})")
 NUMPY = {torch.float32: np.float32, torch.int16: np.int16, torch.int32: np.int32}
+ZEROS = bytes(2**20)
 
 
 class MappedTable(nn.Module):
@@ -35,110 +36,193 @@ class MappedTable(nn.Module):
         self.folder = folder
         self.samples = samples
         self.fields = dict(fields)
+        widths = {name: (f.width, np.dtype(NUMPY[f.dtype])) for name, f in fields.items()}
+        # A row of an undo file: which sample it is, and the old bytes of its fields.
+        self._row = np.dtype([("where", "<i8"), *((n, d, (w,)) for n, (w, d) in widths.items())])
         self._files: list[np.memmap] = []
         self._maps: dict[str, np.ndarray] = {}
         self._undo = -1
+        self._recorded = np.zeros(samples, dtype=bool)
 
-    def _open(self) -> dict[str, np.ndarray]:
-        """The mapped arrays; the files are made at the first use."""
+    def _opened(self) -> dict[str, np.ndarray]:
+        """The mapped arrays; at the first use they are made."""
         if not self._maps:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for name, field in self.fields.items():
-                path, shape = self.folder / f"{name}.bin", (self.samples, field.width)
-                dtype = np.dtype(NUMPY[field.dtype])
-                size = shape[0] * shape[1] * dtype.itemsize
-                if not path.exists():
-                    with open(path, "wb") as file:
-                        file.truncate(size)
-                elif path.stat().st_size != size:
-                    raise BadInput(f"{path} has not the size of this run's table; delete it.")
-                self._files.append(np.memmap(path, dtype, "r+", shape=shape))
-                # Plain arrays over the same memory: a memmap's own indexing costs more.
-                self._maps[name] = np.asarray(self._files[-1])
-            if self._undo < 0:
-                self._begin(0)
+            if self.folder.is_dir() and any(self.folder.iterdir()):
+                raise BadInput(
+                    f"{self.folder} holds a table already: go back to one of its checkpoints with "
+                    "`rewind`, give this one another name, or delete the folder."
+                )
+            self._create()
         return self._maps
+
+    def _create(self) -> None:
+        """A table of zeros, whatever was there before."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for path in self.folder.iterdir():
+            path.unlink()
+        for name in self.fields:
+            _allocate(self._path(name), self._bytes(name))
+        self._map()
+        self._begin(0)
+
+    def _map(self) -> None:
+        """Plain arrays over the mapped memory: a memmap's own indexing costs more."""
+        self._files = [
+            np.memmap(self._path(name), NUMPY[field.dtype], "r+", shape=(self.samples, field.width))
+            for name, field in self.fields.items()
+        ]
+        self._maps = dict(zip(self.fields, map(np.asarray, self._files), strict=True))
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.bin"
+
+    def _bytes(self, name: str) -> int:
+        return self.samples * self._row[name].itemsize
 
     def _begin(self, step: int) -> None:
         """A new stretch: undo records from now on go to its file."""
-        if self._undo >= 0:
-            os.close(self._undo)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / f"undo-{step:010d}"
-        self._undo = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        path, part = self._undo_path(step), self.folder / ".undo.part"
+        before = self._undo
+        with telling_when_full(path):
+            self._undo = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+            undo_file.append(self._undo, undo_file.OPEN, step)
+            os.replace(part, path)
+            if before >= 0:
+                undo_file.append(before, undo_file.NEXT, step)
+                os.close(before)
+        self._recorded[:] = False
 
     def read(self, index: Int[Tensor, " n"]) -> dict[str, Tensor]:
         """The rows of these samples, on the index's device."""
-        where = index.cpu().numpy()
+        where = self._positions(index)
         return {
             name: torch.from_numpy(cells[where]).to(index.device)
-            for name, cells in self._open().items()
+            for name, cells in self._opened().items()
         }
 
     def write(self, index: Int[Tensor, " n"], cells: Cells) -> None:
         """Put rows back, after their old bytes are safe; equal indices must carry equal rows."""
-        where = np.unique(index.cpu().numpy())
-        maps = self._open()
-        old = [where.astype("<i8", copy=False), *(maps[name][where] for name in maps)]
-        parts = [memoryview(array).cast("B") for array in old]
-        size, checksum = sum(map(len, parts)), 0
-        for part in parts:
-            checksum = zlib.crc32(part, checksum)
-        written = os.writev(self._undo, [HEADER.pack(len(where), size, checksum), *parts])
-        if written != HEADER.size + size:
-            raise OSError(28, "No space left on device", str(self.folder))
-        order = index.cpu().numpy()
+        order, maps = self._positions(index), self._opened()
+        self._record(np.unique(order[~self._recorded[order]]))
         for name, array in maps.items():
             array[order] = cells[name].cpu().numpy()
 
-    def whole(self, name: str) -> Tensor:
-        """One field of all samples."""
-        return torch.from_numpy(np.array(self._open()[name]))
+    def _positions(self, index: Int[Tensor, " n"]) -> np.ndarray:
+        where = index.cpu().numpy()
+        if len(where) and not 0 <= where.min() <= where.max() < self.samples:
+            raise IndexError(f"index out of range: {where.min()} to {where.max()}")
+        return where
 
-    def mark(self, step: int, oldest: int) -> None:
-        """A checkpoint of this step is safe; stretches before `oldest` are not needed any more."""
-        self._open()
+    def _record(self, where: np.ndarray) -> None:
+        """Keep the rows' old bytes, of each row once in a stretch."""
+        if not len(where):
+            return
+        rows = np.empty(len(where), self._row)
+        rows["where"] = where
+        for name, array in self._maps.items():
+            rows[name] = array[where]
+        with telling_when_full(self.folder):
+            undo_file.append(self._undo, undo_file.ROWS, len(where), rows.tobytes())
+        self._recorded[where] = True
+
+    def whole(self, name: str) -> Tensor:
+        """One field of all samples; the file's own memory."""
+        return torch.from_numpy(self._opened()[name])
+
+    def mark(self, step: int) -> None:
+        """A checkpoint of this step is about to be written."""
+        self._opened()
         for file in self._files:
             file.flush()
         self._begin(step)
-        for began, path in self._stretches():
+
+    def forget(self, oldest: int) -> None:
+        """Nobody goes back to a checkpoint before this one any more."""
+        for began, path in self._stretches().items():
             if began < oldest:
                 path.unlink()
 
     def rewind(self, step: int) -> None:
         """Take back everything that was written after the checkpoint of this step."""
-        maps = self._open()
-        for began, path in reversed(self._stretches()):
-            if began >= step:
-                for where, old in reversed(self._records(path)):
-                    for name, rows in old.items():
-                        maps[name][where] = rows
-                path.unlink()
+        if self._undo >= 0:
+            os.close(self._undo)
+            self._undo = -1
+        if step == 0:
+            self._create()
+            return
+        for name in self.fields:
+            path = self._path(name)
+            if not path.is_file() or path.stat().st_size != self._bytes(name):
+                raise self._lost(step, path, "is missing or has another size")
+        self._map()
+        for rows in self._old_rows(step):
+            for name, array in self._maps.items():
+                array[rows["where"]] = rows[name]
+        for file in self._files:
+            file.flush()
+        # From here on the stretch is empty; what is newer is left over.
         self._begin(step)
+        for began, path in self._stretches().items():
+            if began > step:
+                path.unlink()
 
-    def _stretches(self) -> list[tuple[int, Path]]:
-        found = ((UNDO.fullmatch(path.name), path) for path in sorted(self.folder.iterdir()))
-        return [(int(match[1]), path) for match, path in found if match]
+    def _old_rows(self, step: int) -> Iterator[np.ndarray]:
+        """The records of all stretches from this step on, the newest stretch first."""
+        chain = self._chain(step)
+        for place, path in reversed(list(enumerate(chain))):
+            began, last = int(path.name.removeprefix("undo-")), place == len(chain) - 1
+            try:
+                for body in undo_file.rows_of(path, began, self._row.itemsize, last=last):
+                    yield np.frombuffer(body, self._row)
+            except undo_file.Damaged:
+                raise self._lost(step, path, "is damaged") from None
 
-    def _records(self, path: Path) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
-        """The whole records of one undo file, oldest first."""
-        content, place, found = path.read_bytes(), 0, []
-        while place + HEADER.size <= len(content):
-            rows, size, checksum = HEADER.unpack_from(content, place)
-            body = content[place + HEADER.size : place + HEADER.size + size]
-            if len(body) < size or zlib.crc32(body) != checksum:
-                break
-            found.append(self._unpacked(body, rows))
-            place += HEADER.size + size
-        return found
+    def _chain(self, step: int) -> list[Path]:
+        """The undo files of the stretches from this step on, each naming the one after it."""
+        found, chain, here = self._stretches(), [], step
+        following: int | None = step
+        while following is not None:
+            here = following
+            if here not in found:
+                raise self._lost(step, self._undo_path(here), "is missing")
+            chain.append(found[here])
+            try:
+                following = undo_file.following(found[here])
+            except undo_file.Damaged:
+                raise self._lost(step, found[here], "is damaged") from None
+        # A kill within `mark` leaves an empty newer file, one within `rewind` an empty last one.
+        newer = [path for began, path in found.items() if began > here]
+        if newer and not undo_file.is_empty(chain[-1]) and not all(map(undo_file.is_empty, newer)):
+            raise self._lost(step, chain[-1], "is cut short")
+        return chain
 
-    def _unpacked(self, body: bytes, rows: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        where = np.frombuffer(body, "<i8", rows)
-        place, old = where.nbytes, {}
-        for name, field in self.fields.items():
-            dtype = np.dtype(NUMPY[field.dtype])
-            count = rows * field.width
-            array = np.frombuffer(body, dtype, count, place)
-            old[name] = array.reshape(rows, field.width)
-            place += array.nbytes
-        return where, old
+    def _lost(self, step: int, path: Path, what: str) -> BadInput:
+        return BadInput(
+            f"{path} {what}, so the margins cannot go back to the checkpoint of step {step}; put "
+            f"back {self.folder} as it was, or train the recipe anew into another folder."
+        )
+
+    def _undo_path(self, step: int) -> Path:
+        return self.folder / f"undo-{step:010d}"
+
+    def _stretches(self) -> dict[int, Path]:
+        """The undo files by the step they begin at, oldest first."""
+        if not self.folder.is_dir():
+            return {}
+        matches = ((UNDO.fullmatch(path.name), path) for path in sorted(self.folder.iterdir()))
+        return {int(match[1]): path for match, path in matches if match}
+
+
+def _allocate(path: Path, size: int) -> None:
+    """A file of zeros that has all its blocks: a mapped one that meets a full disk when a row is
+    written kills the process."""
+    with telling_when_full(path), open(path, "wb") as file:
+        try:
+            if sys.platform == "linux":
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                for start in range(0, size, len(ZEROS)):
+                    file.write(ZEROS[: size - start])
+        except OSError:
+            path.unlink()
+            raise

@@ -8,13 +8,14 @@ See examples/calibratemix_in_plain_pytorch.py for the thirty lines around it, an
 examples/calibratemix_in_lightning.py for the same in a LightningModule.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.rows import Rows
 from mixcal.core.step import Pseudo, StepOutput
@@ -26,7 +27,11 @@ from mixcal.methods.mixing.guided import Guide, Pairing, Side, blend, wrong_shar
 
 @dataclass(frozen=True, slots=True)
 class MixedBatch:
-    """What a foreign loop trains on: `weights` sum to the number of rows."""
+    """What a foreign loop trains on: the loss is the mean over the rows of weight times loss.
+
+    Weights are ones, unless some rows found no partner, hosts weigh, or `mix_weight` or
+    `mean_of_each` say otherwise.
+    """
 
     inputs: Shaped[Tensor, "p ..."]
     targets: Float[Tensor, "p k"]
@@ -36,7 +41,8 @@ class MixedBatch:
 class CalibrateMix(nn.Module):
     """Remembers margins, and mixes easy rows with hard ones once the warm-up is over."""
 
-    # Buffer: the average margin at the pseudo-label, when each unlabeled sample was last seen.
+    # Buffer, for a pool's median: the average margin of each unlabeled sample at its pseudo-label
+    # of the last visit that was remembered.
     latest: Tensor
 
     def __init__(
@@ -101,8 +107,11 @@ class CalibrateMix(nn.Module):
         """The pseudo-margins of the weak rows of this step, this step included."""
         if self.unlabeled_ledger is None:
             return
-        if step >= self.warmup_steps or self.pseudo_margins_in_warmup:
-            self.unlabeled_ledger.update(pseudo_margins(logits.detach()), index)
+        if step < self.warmup_steps and not self.pseudo_margins_in_warmup:
+            return
+        self.unlabeled_ledger.update(pseudo_margins(logits.detach()), index)
+        if self.pool_median:
+            self.latest.index_copy_(0, index, self.unlabeled_ledger.read(index, logits.argmax(1)))
 
     def labeled_side(self, rows: Rows, compared: Float[Tensor, "n d"]) -> Side:
         """The labeled rows as they may be mixed."""
@@ -121,11 +130,11 @@ class CalibrateMix(nn.Module):
 
     def unlabeled_side(self, rows: Rows, pseudo: Pseudo, compared: Float[Tensor, "n d"]) -> Side:
         """The weak rows with their pseudo-labels as they may be mixed."""
-        assert self.unlabeled_ledger is not None
+        if self.unlabeled_ledger is None:
+            raise BadInput("This CalibrateMix was made for no unlabeled samples; say how many.")
         margins = self.unlabeled_ledger.read(rows.index, pseudo.labels)
         threshold = None
         if self.pool_median:
-            self.latest.index_copy_(0, rows.index, margins)
             threshold = self.latest.nanmedian()
         weights = pseudo.weights if self.weight_by_host else torch.ones_like(margins)
         return Side(
@@ -194,45 +203,79 @@ class CalibrateMix(nn.Module):
             ),
         }
 
+    def paired(
+        self,
+        labeled: Rows,
+        weak: Rows | None,
+        pseudo: Pseudo | None,
+        compared: Sequence[Float[Tensor, "_ d"]],
+        generator: torch.Generator,
+    ) -> tuple[Rows, Pairing]:
+        """All rows as they may be mixed, and who meets whom; `compared` is one for each side."""
+        here = self.labeled_side(labeled, compared[0])
+        if weak is None or pseudo is None:
+            return labeled, self.guide.pair(here, None, generator)
+        there = self.unlabeled_side(weak, pseudo, compared[1])
+        rows = Rows(
+            inputs=torch.cat([labeled.inputs, weak.inputs]),
+            targets=torch.cat([labeled.targets, there.targets]),
+            index=torch.cat([labeled.index, weak.index]),
+            part="mixed",
+        )
+        return rows, self.guide.pair(here, there, generator)
+
+    @torch.no_grad()
     def step(
         self,
         step: int,
         *,
         labeled: tuple[Tensor, Tensor, Tensor, Tensor],
-        unlabeled: tuple[Tensor, Tensor, Tensor],
+        unlabeled: tuple[Tensor, Tensor, Tensor] | None = None,
         generator: torch.Generator,
+        host_weights: Float[Tensor, " u"] | None = None,
+        features: Sequence[Float[Tensor, "_ d"]] | None = None,
     ) -> MixedBatch | None:
         """For a loop of one's own: remember this step's margins and mix; None during warm-up.
 
         `labeled` is (inputs, target distributions, index, logits), `unlabeled` (weak inputs, index,
-        weak logits); the logits are of this step's training-mode pass.
+        weak logits), or None for supervised training; the logits are of this step's training-mode
+        pass. `host_weights`: how much the host counts each unlabeled row, for `weight_by_host`.
+        `features`, of labeled and of weak rows, take the place of pixels in dissimilarity.
         """
+        if self.weight_by_host and unlabeled is not None and host_weights is None:
+            raise BadInput(
+                "CalibrateMix with weight_by_host needs the host's weights: give step() "
+                "host_weights, one number for each unlabeled row."
+            )
         inputs, targets, index, logits = labeled
-        weak, weak_index, weak_logits = unlabeled
-        with torch.no_grad():
-            self.remember_labeled(logits, targets.argmax(1), index)
-            self.remember_unlabeled(weak_logits, weak_index, step)
-            if step < self.warmup_steps:
-                return None
-            probs = weak_logits.detach().softmax(1)
-            labels = probs.argmax(1)
-            hard = torch.zeros_like(probs).scatter_(1, labels[:, None], 1.0)
-            ones = torch.ones_like(probs[:, 0])
-            pseudo = Pseudo(targets=hard, labels=labels, weights=ones, probs=probs)
-            rows = Rows(inputs=inputs, targets=targets, index=index, part="labeled")
-            views = Rows(
-                inputs=weak,
-                targets=self.pseudo_targets_of(pseudo),
-                index=weak_index,
-                part="weak",
-            )
-            pairing = self.guide.pair(
-                self.labeled_side(rows, inputs.flatten(1)),
-                self.unlabeled_side(views, pseudo, weak.flatten(1)),
-                generator,
-            )
-            return MixedBatch(
-                blend(pairing, torch.cat([inputs, weak])),
-                blend(pairing, torch.cat([targets, views.targets])),
-                self.loss_weight(pairing),
-            )
+        self.remember_labeled(logits, targets.argmax(1), index)
+        if unlabeled is not None:
+            self.remember_unlabeled(unlabeled[2], unlabeled[1], step)
+        if step < self.warmup_steps:
+            return None
+        weak = pseudo = None
+        sides = [inputs]
+        if unlabeled is not None:
+            weak, pseudo = _hard(*unlabeled, host_weights)
+            sides.append(weak.inputs)
+        rows, pairing = self.paired(
+            Rows(inputs=inputs, targets=targets, index=index, part="labeled"),
+            weak,
+            pseudo,
+            [side.flatten(1) for side in features or sides],
+            generator,
+        )
+        mixed = self.blended(rows, pairing)
+        return MixedBatch(mixed.inputs, mixed.targets, self.loss_weight(pairing))
+
+
+def _hard(
+    inputs: Tensor, index: Tensor, logits: Tensor, weights: Float[Tensor, " u"] | None
+) -> tuple[Rows, Pseudo]:
+    """Weak rows with hard pseudo-labels, all of weight one unless the host says otherwise."""
+    probs = logits.softmax(1)
+    labels = probs.argmax(1)
+    targets = torch.zeros_like(probs).scatter_(1, labels[:, None], 1.0)
+    weights = torch.ones_like(probs[:, 0]) if weights is None else weights
+    pseudo = Pseudo(targets=targets, labels=labels, weights=weights, probs=probs)
+    return Rows(inputs=inputs, targets=targets, index=index, part="weak"), pseudo

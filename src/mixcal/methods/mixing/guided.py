@@ -26,8 +26,8 @@ Pairs = Literal["across", "all"]
 class Side:
     """Rows that may be mixed: what is blended, their targets, what they are compared by, margins.
 
-    `weights` is what a mix with this row as second member counts; `threshold` a margin that stands
-    in for the batch's median.
+    `weights` is what a mix with this row counts, times what the other member says; `threshold` a
+    margin that stands in for the batch's median.
     """
 
     inputs: Shaped[Tensor, "n ..."]
@@ -93,7 +93,7 @@ class Guide:
             first=first,
             second=second,
             gamma=gamma,
-            weight=share * weights[second],
+            weight=share * (weights[first] * weights[second]),
             group=group,
             found=found,
             easy=easy,
@@ -116,7 +116,7 @@ class Guide:
         # many of each as there are labeled rows. Ours: the paper does not say how many.
         half = labeled // 2
         top = (easy & is_labeled).float().argsort(descending=True, stable=True)[:half]
-        chance = torch.rand(len(easy) - labeled, generator=generator).to(device)
+        chance = torch.rand(len(easy) - labeled, generator=generator).to(device, non_blocking=True)
         rest = labeled + (chance + easy[labeled:].float()).argsort(descending=True)[:half]
         more = torch.cat([top, rest])
         same = is_labeled[more, None] == is_labeled

@@ -65,10 +65,14 @@ class SemiSupervised(nn.Module):
         joins = None if calibrator.mixer is None else calibrator.mixer.joins
         if weak_branch == "joint" and joins == "with_strong":
             raise BadInput(
-                'Mixed rows can share the strong rows\' pass only with weak_branch = "separate".'
+                'mixed_branch = "with_strong" needs method.weak_branch = "separate": before '
+                "a pass for all rows nothing is known that could be mixed."
             )
         if weak_branch == "separate" and joins == "again":
-            raise BadInput('Passes that are run again need weak_branch = "joint".')
+            raise BadInput(
+                'passes = "twice" (as in preset "official") needs method.weak_branch = "joint": it '
+                "runs one pass over all rows, twice."
+            )
         if algorithm.follow_labeled is not None and joins == "instead":
             raise BadInput(
                 "This algorithm follows the predictions on labeled rows, and a mixer puts mixed "

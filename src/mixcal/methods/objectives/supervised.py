@@ -20,6 +20,12 @@ from mixcal.methods.objectives.losses import (
 from mixcal.methods.objectives.mixing import mixed_early, mixed_late, rows_beside
 from mixcal.methods.objectives.registration import modules_of
 
+# What of a mixer's options only semi-supervised training has.
+KNOBS = {
+    "again": 'passes = "twice" (as in preset "official")',
+    "with_strong": 'mixed_branch = "with_strong"',
+}
+
 
 class Supervised(nn.Module):
     """One pass over the labeled rows, or over the mixed rows in their place; see `forward`."""
@@ -37,10 +43,9 @@ class Supervised(nn.Module):
         # In a tuple: it is not this module's to save.
         self.averaged = (averaged,) if calibrator.reads_average else (None,)
         self.memory = modules_of(calibrator)
-        if calibrator.mixer is not None and calibrator.mixer.joins in ("again", "with_strong"):
-            raise BadInput(
-                f'Mixed rows that join "{calibrator.mixer.joins}" need a semi-supervised algorithm.'
-            )
+        if calibrator.mixer is not None and calibrator.mixer.joins in KNOBS:
+            knob = KNOBS[calibrator.mixer.joins]
+            raise BadInput(f"{knob} needs unlabeled rows; set method.algorithm, or leave it out.")
 
     def forward(self, network: nn.Module, batch: Batch, clock: Clock) -> Outcome:
         step = StepOutput(
