@@ -9,7 +9,7 @@ import pickle
 import pickletools
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 from mixcal.core.errors import BadInput
 
@@ -103,7 +103,7 @@ def check_size(file: BufferedIOBase) -> None:
     them overflow the stack of the process. Fewer tuples in all cannot be nested deeper.
     """
     tuples = 0
-    for place, (opcode, _, _) in enumerate(pickletools.genops(file)):
+    for place, (opcode, _, _) in enumerate(pickletools.genops(cast(IO[bytes], file))):
         tuples += opcode.name.startswith("TUPLE")
         if tuples > MOST_TUPLES or place > MOST_OPCODES:
             raise ValueError("more parts than any published generator has")
