@@ -71,9 +71,9 @@ def _binned(
         gaps = (summed(confidence) / divisor - accuracy).square() * (sizes > 0)
     else:
         gaps = summed((confidence - accuracy[where]).square()) / divisor
-    return (
-        gaps.mean() if bin_weight == "uniform" else (gaps * sizes).sum() / sizes.sum().clamp(min=1)
-    )
+    if bin_weight == "uniform":
+        return gaps.mean()
+    return (gaps * sizes).sum() / sizes.sum().clamp(min=1)
 
 
 def _bin_of(confidence: Float[Tensor, " n"], bins: int) -> Int[Tensor, " n"]:
