@@ -29,6 +29,7 @@ from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator
 from mixcal.core.step import StepOutput
 from mixcal.methods.calibrators.placement import Placement, needs_mixed_rows, sides, streams_of
+from mixcal.methods.calibrators.ranges import AT_LEAST_ONE, NOT_NEGATIVE, within
 from mixcal.methods.dynamics.chance import ChanceWatch
 from mixcal.methods.losses.arc import BinWeight, Version
 from mixcal.methods.losses.arc import arc as arc_penalty
@@ -83,6 +84,11 @@ def arc(
     guard_epochs: int = 5,
 ) -> Calibrator:
     """The penalty as a term; `weight` is β."""
+    within(
+        "arc",
+        locals(),
+        {"weight": NOT_NEGATIVE, "bins": AT_LEAST_ONE, "guard_epochs": AT_LEAST_ONE},
+    )
     if weight == 0:
         return Calibrator()
     watch = ChanceWatch(

@@ -21,11 +21,14 @@ from mixcal.core.protocols import Calibrator, Joins
 from mixcal.core.step import Mixed, StepOutput
 from mixcal.data.preprocessing import Preprocessing
 from mixcal.data.views.augmix import Chains
+from mixcal.methods.calibrators.ranges import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, within
 from mixcal.methods.losses.jensen_shannon import jensen_shannon_divergence
 from mixcal.methods.mixing.coefficients import beta_draws, dirichlet_draws
 from mixcal.methods.mixing.pairs import along_rows, images_only, lerped
 
 COPIES = 2
+# The strengths that AugMix knows.
+MOST_SEVERE = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,17 @@ def augmix(
     joint_forward: bool = True,
 ) -> Calibrator:
     """Augmented copies beside the labeled rows, or in a pass of their own."""
+    within(
+        "augmix",
+        locals(),
+        {
+            "weight": NOT_NEGATIVE,
+            "severity": (POSITIVE[0], MOST_SEVERE),
+            "width": AT_LEAST_ONE,
+            "depth": NOT_NEGATIVE,
+            "alpha": POSITIVE,
+        },
+    )
     images_only(facts, "AugMix")
     if weight == 0:
         return Calibrator()

@@ -16,6 +16,7 @@ import torch
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Part
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.prior_adjusted import prior_adjusted_cross_entropy
 
 WHERE_THE_PRIOR_IS_KNOWN: tuple[Part, ...] = ("labeled", "mixed")
@@ -28,6 +29,7 @@ def bayias(
     parts: Sequence[Part] = WHERE_THE_PRIOR_IS_KNOWN,
 ) -> Calibrator:
     """The adjusted cross-entropy on the given parts; strength 0 is the plain one."""
+    within("bayias", locals(), {"strength": NOT_NEGATIVE})
     counts = torch.tensor(facts.class_counts, dtype=torch.float32)
     criterion = partial(
         prior_adjusted_cross_entropy, prior=counts / counts.sum(), strength=strength

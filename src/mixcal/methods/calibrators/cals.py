@@ -20,6 +20,7 @@ from mixcal.core.outcome import Outcome
 from mixcal.core.predictions import Predictions
 from mixcal.core.protocols import Calibrator
 from mixcal.core.step import StepOutput
+from mixcal.methods.calibrators.ranges import AT_LEAST_ONE, POSITIVE, within
 from mixcal.methods.losses.class_adaptive_margin import (
     LEAST_MULTIPLIER,
     margin_penalty,
@@ -73,5 +74,6 @@ class AdaptiveMargins(nn.Module):
 
 def cals(facts: DataFacts, *, margin: float = 10.0, stiffness_epochs: int = 10) -> Calibrator:
     """The penalty as a term, its multipliers reviewed after each epoch."""
+    within("cals", locals(), {"margin": POSITIVE, "stiffness_epochs": AT_LEAST_ONE})
     term = AdaptiveMargins(facts.classes, margin=margin, stiffness_epochs=stiffness_epochs)
     return Calibrator(terms={"margin_penalty": term}, reviews=(term.review,))

@@ -16,6 +16,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.pairwise_constraints import pairwise_constraints
 
 
@@ -27,6 +28,9 @@ def cpc(
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """Cross-entropy plus both constraints, on the given parts."""
+    within(
+        "cpc", locals(), {"discrimination_weight": NOT_NEGATIVE, "exclusion_weight": NOT_NEGATIVE}
+    )
     criterion = partial(
         pairwise_constraints,
         discrimination_weight=discrimination_weight,

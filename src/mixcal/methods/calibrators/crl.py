@@ -19,6 +19,7 @@ from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator
 from mixcal.core.step import StepOutput
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.correctness_ranking import correctness_share, ranking_losses
 from mixcal.methods.losses.truth import confidences
 
@@ -57,6 +58,7 @@ def needs_unmixed_rows(whole: Calibrator) -> None:
 
 def crl(facts: DataFacts, *, weight: float = 1.0) -> Calibrator:
     """The ranking loss beside the labeled rows' own."""
+    within("crl", locals(), {"weight": NOT_NEGATIVE})
     if weight == 0:
         return Calibrator()
     term = CorrectnessRanking(facts.labeled, weight)

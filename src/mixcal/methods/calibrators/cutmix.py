@@ -21,6 +21,7 @@ from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Joins
 from mixcal.core.rows import Rows
 from mixcal.core.step import Mixed, StepOutput
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, SHARE, within
 from mixcal.methods.mixing.coefficients import beta_draws
 from mixcal.methods.mixing.pairs import images_only, lerped, permuted
 
@@ -93,5 +94,6 @@ class CutMixer:
 
 def cutmix(facts: DataFacts, *, alpha: float = 1.0, probability: float = 0.5) -> Calibrator:
     """Pasted rows in place of the labeled ones; at other steps the labeled rows as they are."""
+    within("cutmix", locals(), {"alpha": NOT_NEGATIVE, "probability": SHARE})
     images_only(facts, "CutMix")
     return Calibrator(mixer=CutMixer(alpha=alpha, probability=probability))

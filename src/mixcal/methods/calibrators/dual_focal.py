@@ -12,6 +12,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.dual_focal import dual_focal as dual_focal_loss
 
 
@@ -19,4 +20,5 @@ def dual_focal(
     facts: DataFacts, *, gamma: float = 5.0, parts: Sequence[Part] = EVERYWHERE
 ) -> Calibrator:
     """The loss on the given parts."""
+    within("dual-focal", locals(), {"gamma": NOT_NEGATIVE})
     return Calibrator(criteria=dict.fromkeys(parts, partial(dual_focal_loss, gamma=gamma)))

@@ -14,6 +14,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.entropy_penalty import EntropyReduction
 from mixcal.methods.losses.entropy_penalty import entropy_penalty as penalized_cross_entropy
 
@@ -26,5 +27,6 @@ def entropy_penalty(
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """Cross-entropy less β times the entropy, on the given parts."""
+    within("entropy-penalty", locals(), {"beta": NOT_NEGATIVE})
     criterion = partial(penalized_cross_entropy, beta=beta, entropy_reduction=entropy_reduction)
     return Calibrator(criteria=dict.fromkeys(parts, criterion))

@@ -12,6 +12,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.focal_calibration import focal_calibration
 
 
@@ -23,5 +24,6 @@ def fcl(
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """Focal loss plus the weighted Brier score, on the given parts."""
+    within("fcl", locals(), {"gamma": NOT_NEGATIVE, "weight": NOT_NEGATIVE})
     criterion = partial(focal_calibration, gamma=gamma, weight=weight)
     return Calibrator(criteria=dict.fromkeys(parts, criterion))

@@ -12,6 +12,7 @@ import torch
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.mixing.coefficients import mixing_weights
 from mixcal.methods.mixing.pairs import (
     PARTNERS,
@@ -28,6 +29,7 @@ def feature_only_mixup(
     facts: DataFacts, *, alpha: float = 0.4, pairing: Pairing = "permute"
 ) -> Calibrator:
     """Mixed rows with the label of the nearer member, in place of the labeled ones."""
+    within("feature-only-mixup", locals(), {"alpha": NOT_NEGATIVE})
 
     def weigh(pairs: Pairs, generator: torch.Generator) -> Weights:
         weight = mixing_weights(alpha, pairs.first.targets, generator=generator)

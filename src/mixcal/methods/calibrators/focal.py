@@ -21,6 +21,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Criterion, Part
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.focal import focal as focal_loss
 from mixcal.methods.losses.focal import focal_sample_dependent, scheduled_gamma
 
@@ -38,6 +39,15 @@ def focal(
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """The loss on the given parts; `gamma_low` is for FLSD, `gammas` and `epochs` for FLSc."""
+    within(
+        "focal",
+        locals(),
+        {
+            "gamma": NOT_NEGATIVE,
+            "gamma_low": NOT_NEGATIVE,
+            "gammas": NOT_NEGATIVE,
+        },
+    )
     if variant == "scheduled":
         _check_schedule(gammas, epochs)
 

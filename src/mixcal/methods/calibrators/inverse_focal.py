@@ -15,6 +15,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Part
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.inverse_focal import inverse_focal as inverse_focal_loss
 
 WHERE_NO_THRESHOLD_RELIES_ON_IT: tuple[Part, ...] = ("labeled", "mixed")
@@ -27,4 +28,5 @@ def inverse_focal(
     parts: Sequence[Part] = WHERE_NO_THRESHOLD_RELIES_ON_IT,
 ) -> Calibrator:
     """The loss on the given parts."""
+    within("inverse-focal", locals(), {"gamma": NOT_NEGATIVE})
     return Calibrator(criteria=dict.fromkeys(parts, partial(inverse_focal_loss, gamma=gamma)))

@@ -21,6 +21,7 @@ from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator, Joins
 from mixcal.core.step import Mixed, StepOutput
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.softmax_binary import softmax_binary_cross_entropy
 from mixcal.methods.mixing.coefficients import mixing_weights
 from mixcal.methods.mixing.pairs import mixed_pairs, permuted
@@ -50,6 +51,7 @@ def manifold_mixup(
     loss: Literal["cross_entropy", "bce"] = "cross_entropy",
 ) -> Calibrator:
     """Mixed in the inputs or in a hidden layer; no stages named: the paper's three."""
+    within("manifold-mixup", locals(), {"alpha": NOT_NEGATIVE})
     usual = ("input", "group1", "group2") if facts.input_kind == "image" else ("embedding",)
     if facts.input_kind != "image" and "input" in stages:
         raise BadInput('Words cannot be blended before their lookup; name the stage "embedding".')

@@ -13,6 +13,7 @@ from functools import partial
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import EVERYWHERE, Calibrator, Part
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.margin_label_smoothing import margin_label_smoothing
 
 
@@ -24,5 +25,6 @@ def mbls(
     parts: Sequence[Part] = EVERYWHERE,
 ) -> Calibrator:
     """Cross-entropy plus the penalty on far logits, on the given parts."""
+    within("mbls", locals(), {"margin": NOT_NEGATIVE, "alpha": NOT_NEGATIVE})
     criterion = partial(margin_label_smoothing, margin=margin, alpha=alpha)
     return Calibrator(criteria=dict.fromkeys(parts, criterion))

@@ -15,6 +15,7 @@ from typing import Literal
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.mixing.pairs import (
     PARTNERS,
     STREAMS,
@@ -33,6 +34,7 @@ def mixup(
     draw: Literal["batch", "sample"] = "batch",
 ) -> Calibrator:
     """Mixed rows in place of the labeled ones."""
+    within("mixup", locals(), {"alpha": NOT_NEGATIVE})
     mixer = PairMixer(
         partners=PARTNERS[pairing],
         weigh=equal_weights(alpha, draw),

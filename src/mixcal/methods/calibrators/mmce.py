@@ -29,6 +29,7 @@ from mixcal.methods.calibrators.placement import (
     sides,
     streams_of,
 )
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.losses.mmce import Variant
 from mixcal.methods.losses.mmce import mmce as mmce_penalty
 
@@ -67,6 +68,7 @@ def mmce(
     joint_forward: bool = False,
 ) -> Calibrator:
     """The penalty as a term; `weight` is λ."""
+    within("mmce", locals(), {"weight": NOT_NEGATIVE})
     if weight == 0:
         return Calibrator()
     term = KernelGap(

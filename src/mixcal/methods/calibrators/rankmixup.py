@@ -20,6 +20,7 @@ from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator, Joins
 from mixcal.core.step import Mixed, StepOutput
+from mixcal.methods.calibrators.ranges import AT_LEAST_ONE, NOT_NEGATIVE, within
 from mixcal.methods.losses.rankmixup import Space, Variant
 from mixcal.methods.losses.rankmixup import rankmixup as rank_loss
 from mixcal.methods.mixing.coefficients import beta_draws
@@ -86,8 +87,12 @@ def rankmixup(
     joint_forward: bool = False,
 ) -> Calibrator:
     """Ranked mixes in a pass of their own, or beside the labeled rows."""
+    strengths = {"weight": NOT_NEGATIVE, "alpha": NOT_NEGATIVE, "margin": NOT_NEGATIVE}
+    within("rankmixup", locals(), {**strengths, "mixes": AT_LEAST_ONE})
+    if weight == 0:
+        return Calibrator()
     mixer = RankMixer(
-        mixes=mixes or (3 if variant == "ndcg" else 1),
+        mixes=mixes if mixes is not None else (3 if variant == "ndcg" else 1),
         alpha=alpha,
         stage=first_stage(facts),
         joins="beside" if joint_forward else "after",

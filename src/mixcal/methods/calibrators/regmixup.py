@@ -11,6 +11,7 @@ labeled rows are mixed and the unlabeled ones are left alone. As in the paper.
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, POSITIVE, within
 from mixcal.methods.mixing.pairs import (
     PARTNERS,
     STREAMS,
@@ -31,6 +32,7 @@ def regmixup(
     joint_forward: bool = True,
 ) -> Calibrator:
     """Mixed rows beside the labeled ones, or in a pass of their own."""
+    within("regmixup", locals(), {"alpha": NOT_NEGATIVE, "eta": NOT_NEGATIVE, "scale": POSITIVE})
     if eta == 0:
         return Calibrator()
     mixer = PairMixer(

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
+from mixcal.methods.calibrators.ranges import AT_LEAST_ONE, NOT_NEGATIVE, SHARE, within
 from mixcal.methods.mixing.coefficients import mixing_weights
 from mixcal.methods.mixing.pairs import PairMixer, Pairs, Weights, first_stage, permuted
 
@@ -38,6 +39,7 @@ def remix(
     facts: DataFacts, *, alpha: float = 1.0, kappa: float = 3.0, tau: float = 0.5
 ) -> Calibrator:
     """Mixed rows in place of the labeled ones."""
+    within("remix", locals(), {"alpha": NOT_NEGATIVE, "kappa": AT_LEAST_ONE, "tau": SHARE})
     sizes = torch.tensor(facts.class_counts, dtype=torch.float32)
 
     def weigh(pairs: Pairs, generator: torch.Generator) -> Weights:

@@ -11,6 +11,8 @@ semi-supervised algorithm the labeled rows are mixed and the unlabeled ones are 
 the paper.
 """
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -19,6 +21,7 @@ from mixcal.core.clock import Clock
 from mixcal.core.facts import DataFacts
 from mixcal.core.protocols import Calibrator
 from mixcal.core.step import StepOutput
+from mixcal.methods.calibrators.ranges import NOT_NEGATIVE, within
 from mixcal.methods.mixing.coefficients import beta_draws
 from mixcal.methods.mixing.pairs import PairMixer, Pairs, Weights, first_stage, reordered
 
@@ -40,6 +43,7 @@ def partner_chances(counts: Float[Tensor, " n"], tau: float) -> Float[Tensor, " 
 
 def unimix(facts: DataFacts, *, alpha: float = 0.8, tau: float = -0.5) -> Calibrator:
     """Mixed rows in place of the labeled ones."""
+    within("unimix", locals(), {"alpha": NOT_NEGATIVE, "tau": (-math.inf, 0.0)})
     sizes = torch.tensor(facts.class_counts, dtype=torch.float32)
 
     def counts_of(targets: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
