@@ -34,9 +34,7 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
         default="logits",
         help="what --test-time averages (default: logits, before rescaling)",
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of masks and augmentations (default: 0)"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default: 0)")
 
 
 def way_of(options: argparse.Namespace, *, flips: bool) -> "Way":
