@@ -95,6 +95,7 @@ def prepare(
         class_counts=tuple(counts.tolist()),
         labeled=len(splits.labeled),
         unlabeled=0 if supervised else len(splits.unlabeled),
+        order=method.data.order,
         input_kind=source.kind,
         steps=steps,
         epoch_steps=epoch_steps,

@@ -6,12 +6,16 @@ arXiv:1901.05555v1).
 As in the published loaders: the class order is the data set's own, the test set stays balanced.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Int
 
 from mixcal.core.errors import BadInput
+
+# 49.999999 images mean 50.
+ALLOWANCE = 1e-6
 
 
 def long_tailed(
@@ -24,7 +28,16 @@ def long_tailed(
     """How many images each class keeps."""
     if imbalance < 1:
         raise BadInput(f"method.data.imbalance is {imbalance}; it must be at least 1.")
-    head = head_count or int(np.bincount(labels[labels >= 0], minlength=len(classes)).max())
+    sizes = np.bincount(labels[labels >= 0], minlength=len(classes))
     last = len(classes) - 1
-    # A tiny allowance: 49.999999 means 50.
-    return [int(head * (1 / imbalance) ** (k / last) + 1e-6) for k in range(len(classes))]
+    shares = [(1 / imbalance) ** (k / last) for k in range(len(classes))]
+    head = head_count or largest_head(sizes.tolist(), shares)
+    return [int(head * share + ALLOWANCE) for share in shares]
+
+
+def largest_head(sizes: Sequence[int], shares: Sequence[float]) -> int:
+    """The most images of the first class at which every class has enough for its share."""
+    return min(
+        math.ceil((size + 1 - ALLOWANCE) / share) - 1
+        for size, share in zip(sizes, shares, strict=True)
+    )
