@@ -8,7 +8,7 @@ import torch
 
 from mixcal import losses
 from mixcal.core.errors import BadInput
-from mixcal.methods.losses.truth import in_full
+from mixcal.methods.losses.truth import in_full, one_for_each, stacked
 from tests.support.fixtures import one_hot
 
 NAMES = [
@@ -169,3 +169,82 @@ def test_a_constant_added_to_all_logits_changes_nothing(name: str) -> None:
 def test_targets_that_do_not_fit_get_a_sentence(logits, targets) -> None:
     with pytest.raises(BadInput, match=r"give .*\.$"):
         in_full(logits, targets)
+
+
+@pytest.mark.parametrize("wrong", [K, -100])
+def test_a_label_that_is_no_class_gets_a_sentence(name: str, wrong: int) -> None:
+    logits, labels = some()
+    labels[3] = wrong
+    with pytest.raises(BadInput, match=rf"^Label {wrong} is none of the {K} classes"):
+        call(name, logits, labels)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("arc", "variant"),
+        ("arc", "bin_weight"),
+        ("mmce", "variant"),
+        ("brier", "reduction"),
+        ("entropy_penalty", "entropy_reduction"),
+        ("label_smoothing", "mode"),
+        ("rankmixup", "variant"),
+        ("rankmixup", "space"),
+    ],
+)
+def test_a_misspelt_option_is_no_other_formula(name: str, option: str) -> None:
+    logits, labels = some()
+    # As outside of the tests, where nothing else looks at the types.
+    function = inspect.unwrap(getattr(losses, name))
+    with pytest.raises(BadInput, match=rf"^{option} is 'v1'; it must be one of \""):
+        function(logits, labels, **extras(name, logits), **{option: "v1"})
+
+
+@pytest.mark.parametrize("bins", [0, (), (5, 0)])
+def test_bins_that_are_none_get_a_sentence(bins) -> None:
+    with pytest.raises(BadInput, match="give a number of bins"):
+        losses.arc(*some(), bins=bins)
+
+
+def test_a_margin_of_nothing_gets_a_sentence() -> None:
+    with pytest.raises(BadInput, match="margin is 0; it must be above 0"):
+        losses.class_adaptive_margin(*some(), margin=0)
+
+
+OPTIONS = [
+    ("arc", {"variant": "V2", "bins": (5, 15)}),
+    ("arc", {"bin_weight": "count"}),
+    ("mmce", {"variant": "plain"}),
+    ("mmce", {"variant": "port"}),
+    ("label_smoothing", {"mode": "others"}),
+    ("rankmixup", {"variant": "mrl"}),
+    *((name, {}) for name in NAMES),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS)
+@pytest.mark.parametrize("shape", [(0, K), (4, 1), (0, 1)])
+@pytest.mark.parametrize("soft", [False, True])
+def test_no_rows_cost_nothing_and_one_class_is_finite(name, options, shape, soft) -> None:
+    logits = torch.randn(shape, requires_grad=True)
+    targets = torch.full(shape, 1 / shape[1]) if soft else torch.zeros(shape[0], dtype=torch.long)
+    more = extras(name, logits.detach()) | options
+    loss = getattr(losses, name)(logits, targets, **more)
+    loss.sum().backward()
+    assert loss.shape == (() if name in PENALTIES else shape[:1])
+    assert torch.isfinite(loss).all()
+    assert torch.isfinite(logits.grad).all()
+    if not shape[0]:
+        assert loss.sum().item() == 0
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (0, 3, 4), (2, 2, 4), (2, 3, 5)])
+def test_further_rows_need_a_set_each(shape) -> None:
+    with pytest.raises(BadInput, match=r"^mixed_logits .* give sets x samples x classes"):
+        stacked(torch.zeros(shape), torch.zeros(3, 4), name="mixed_logits")
+
+
+def test_one_further_row_does_not_stand_in_for_all() -> None:
+    one_for_each(torch.zeros(3, 4), torch.zeros(3, 4), name="mixed_logits")
+    with pytest.raises(BadInput, match=r"^mixed_logits .* give one further row for each"):
+        one_for_each(torch.zeros(1, 4), torch.zeros(3, 4), name="mixed_logits")

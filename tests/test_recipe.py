@@ -95,6 +95,8 @@ def test_none_can_be_said(tmp_path: Path) -> None:
         (BASE + "steps = 0\n", (), "not valid TOML"),
         ('extends = ["none.toml"]\n' + BASE, (), "There is no recipe"),
         ('extends = ["some.toml"]\n' + BASE, (), "extends itself"),
+        ('extends = "some.toml"\n' + BASE, (), "extends is 'some.toml'; give a list"),
+        ("extends = [1]\n" + BASE, (), r"extends is \[1\]; give a list"),
     ],
 )
 def test_mistakes_are_named(
@@ -102,3 +104,14 @@ def test_mistakes_are_named(
 ) -> None:
     with pytest.raises(BadInput, match=message):
         recipe(tmp_path, text, *settings)
+
+
+def test_only_a_bare_name_is_looked_for_in_all_folders(tmp_path: Path) -> None:
+    for name in ("text/mr", "arc/svhn"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.toml").write_text(BASE)
+    for name in ("mr", "text/mr", "text/mr.toml"):
+        assert read_recipe(Path(name), search=[tmp_path]).method.steps == 10
+    for name in ("nonsense/mr", "arc/mr"):
+        with pytest.raises(BadInput, match="There is no recipe"):
+            read_recipe(Path(name), search=[tmp_path])

@@ -14,7 +14,7 @@ from mixcal.build import hidden_labels
 from mixcal.conclusion import conclude, pseudo_mistakes
 from mixcal.core.errors import BadInput
 from mixcal.methods.dynamics import ledger
-from mixcal.methods.dynamics.chance import PriorClassifier
+from mixcal.methods.dynamics.chance import Guessing
 from mixcal.recipe import read_recipe
 from mixcal.run import Run, reopen, start, train_to_end
 from mixcal.training.interruption import Interrupted
@@ -95,7 +95,7 @@ def test_a_run_that_only_guesses_stops_where_the_log_is_written(tmp_path: Path) 
     # A rate of zero leaves the network as it was drawn: it guesses.
     stuck = ("method.steps=60", "method.optimizer.learning_rate=0.0")
     run = begun(tmp_path, calibrators(arc), *stuck, "running.log_every=1")
-    with pytest.raises(PriorClassifier, match="prior classifier"):
+    with pytest.raises(Guessing, match="does not learn"):
         train_to_end(run, progress=Nobody())
     lines = [json.loads(line) for line in run.folder.log.read_text().splitlines()]
     # Three whole epochs of three steps, and the step that closes the third.

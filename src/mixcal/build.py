@@ -1,5 +1,6 @@
 """From a recipe to the moving parts of a run."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,6 +112,7 @@ def prepare(
         class_counts=tuple(counts.tolist()),
         labeled=len(splits.labeled),
         unlabeled=0 if supervised else len(splits.unlabeled),
+        order=method.data.order,
         input_kind=source.kind,
         steps=steps,
         epoch_steps=epoch_steps,
@@ -162,9 +164,27 @@ def network_sizes(prepared: Prepared) -> dict[str, Any]:
     }
 
 
+def check_kind(method: Method, source: Source) -> None:
+    """An error for a network of words before pictures, or the other way round."""
+    name, _ = catalog.spelled_out(method.backbone.name, method.backbone.knobs)
+    if ":" in name:
+        # A person's own factory knows what it reads.
+        return
+    factory = catalog.find(name, "backbone").factory()
+    reads = "text" if "words" in inspect.signature(factory).parameters else "image"
+    if reads != source.kind:
+        things = {"text": "texts", "image": "pictures"}
+        fitting = {"text": "sentence-cnn", "image": "small"}[source.kind]
+        raise BadInput(
+            f"method.backbone {method.backbone.name!r} reads {things[reads]}, and {source.name} "
+            f'holds {things[source.kind]}; take another, for example "{fitting}".'
+        )
+
+
 def make_network(method: Method, prepared: Prepared) -> nn.Module:
     """The backbone with its initial weights, which depend on the seed alone."""
     more = network_sizes(prepared)
+    check_kind(method, prepared.source)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(method.seed, "weights"))
         name, knobs = method.backbone.name, method.backbone.knobs

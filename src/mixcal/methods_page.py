@@ -25,7 +25,7 @@ catalog and the modules' docstrings; make it anew with
 z are logits, p = softmax(z), q the target distribution, K classes, N rows. "Hosts" is what the
 method can run on, found by trying: supervised training; a semi-supervised algorithm whose weak rows
 share the main pass (`weak_branch = "joint"`); and one whose weak rows have a pass of their own
-(`"separate"`).
+(`"separate"`). A knob that is unset follows from the others; "none" in a recipe unsets it again.
 """
 # Where a docstring says what it takes from its source and what not.
 AGAINST_SOURCE = re.compile(
@@ -113,15 +113,20 @@ def _idea(entry: Entry) -> str:
 
 
 def _knobs(entry: Entry) -> str:
-    return ", ".join(f"`{name} = {_toml(value)}`" for name, value in entry.knobs().items())
+    return ", ".join(_knob(name, value) for name, value in entry.knobs().items())
+
+
+def _knob(name: str, value: Any) -> str:
+    # Unset is no value: "none" is a choice of some knobs.
+    return f"`{name}` unset" if value is None else f"`{name} = {_toml(value)}`"
 
 
 def _toml(value: Any) -> str:
     """As a recipe writes it."""
     if isinstance(value, bool):
         return str(value).lower()
-    if value is None or isinstance(value, str):
-        return f'"{value or ("none" if value is None else "")}"'
+    if isinstance(value, str):
+        return f'"{value}"'
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return str(value)

@@ -159,7 +159,10 @@ def composed(
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{found} cannot be read ({error}).") from None
     base: dict[str, Any] = {}
-    for name in record.get("extends", []):
+    extended = record.get("extends", [])
+    if not isinstance(extended, list) or not all(isinstance(name, str) for name in extended):
+        raise BadInput(f"{found}: extends is {extended!r}; give a list of files, each a text.")
+    for name in extended:
         base = merged(base, composed(found.parent / name, search=search, seen=(*seen, found)))
     return merged(base, {key: value for key, value in record.items() if key != "extends"})
 
@@ -169,7 +172,9 @@ def located(path: Path, *, search: Sequence[Path] = ()) -> Path:
     candidates = [path, Path(f"{path}.toml")]
     for folder in search:
         candidates += [folder / path, folder / f"{path}.toml"]
-        candidates += sorted(folder.rglob(f"{path.name}.toml"))
+        # A folder that is named must be there: another recipe of that name is not meant.
+        if len(path.parts) == 1:
+            candidates += sorted(folder.rglob(f"{path.name}.toml"))
     for candidate in candidates:
         if candidate.is_file():
             return candidate.resolve()

@@ -165,3 +165,13 @@ def test_a_file_without_weights_by_name_is_refused(tmp_path: Path) -> None:
         torch.save(record, file)
         with pytest.raises(BadInput, match=r"a\.pt holds no weights by name"):
             small(4, weights=str(file))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_refused(value: float, tmp_path: Path) -> None:
+    tensors = small(4).state_dict()
+    name = next(name for name, tensor in tensors.items() if tensor.is_floating_point())
+    tensors[name].view(-1)[0] = value
+    file = written(tmp_path / "failed.pth", tensors)
+    with pytest.raises(BadInput, match=rf"failed\.pth: its '{name}' holds values that are not"):
+        small(4, weights=file)

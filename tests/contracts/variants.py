@@ -53,6 +53,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"parts": ["labeled", "unlabeled", "mixed"]},
     ),
     "brier-mean": ("brier", {"reduction": "mean_K"}),
+    "mmce-plain": ("mmce", {"variant": "plain"}),
+    "mmce-m": ("mmce", {"variant": "m"}),
     "mmce-m-sq": ("mmce", {"variant": "m_sq"}),
     "mmce-port": ("mmce", {"variant": "port"}),
     "arc-v2-bins": ("arc", {"variant": "V2", "bins": [5, 15, 30], "bin_weight": "count"}),

@@ -17,6 +17,15 @@ def test_cifar_10(imbalance: int) -> None:
     assert long_tailed(labels, float(imbalance), None, classes=list("abcdefghij")) == TEN[imbalance]
 
 
+def test_the_head_is_as_large_as_every_class_allows() -> None:
+    # Shares 1, 0.1 and 0.01; the last class has too few for a head of all 5,000.
+    labels = np.repeat(np.arange(3), [5000, 4000, 12])
+    counts = long_tailed(labels, 100.0, None, classes=list("abc"))
+    assert counts == [1299, 129, 12]
+    # A head of one more would ask for 13.
+    assert long_tailed(labels, 100.0, 1300, classes=list("abc"))[2] == 13
+
+
 @pytest.mark.parametrize(("imbalance", "total"), [(10, 19_573), (100, 10_847)])
 def test_cifar_100(imbalance: int, total: int) -> None:
     counts = long_tailed(

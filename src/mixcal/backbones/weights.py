@@ -44,6 +44,7 @@ def with_tensors(network: N, tensors: Mapping[str, Tensor], renaming: Renaming, 
     head = {name: tensor for name, tensor in found.items() if name.startswith(HEAD)}
     own_head = {name: tensor for name, tensor in wanted.items() if name.startswith(HEAD)}
     body = {name: tensor for name, tensor in found.items() if name not in head}
+    _check_finite(where, found)
     _compare(where, body, {name: t for name, t in wanted.items() if name not in own_head}, network)
     if _shapes(head) == _shapes(own_head):
         body |= head
@@ -121,6 +122,16 @@ def _compare(
             f"{where} does not fit {type(network).__name__}: {faults[0]}{more}; "
             "name the backbone the file was made with, with its stem and channels."
         )
+
+
+def _check_finite(where: str, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse weights that are no numbers: no run could begin from them."""
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise BadInput(
+                f"{where}: its {name!r} holds values that are not finite; the training that wrote "
+                "it had failed. Name the file of an earlier epoch."
+            )
 
 
 def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:

@@ -122,14 +122,16 @@ def _winning_scores(options: argparse.Namespace) -> "Figure":
 
 
 def probes(run: Path, found: Found) -> dict[str, Predictions]:
-    """The foreign samples a run was probed with: by the same weights and the same rescaler."""
+    """The foreign samples a run was probed with: by the same weights, way and rescaler."""
     said = found.file.stem.split("-")
     weights = next((name for name in ("raw", "best") if name in said), "averaged")
-    wanted = (weights, found.predictions.notes.get("rescaler", ""))
+    notes = found.predictions.notes
+    wanted = (weights, notes.get("rescaler", ""), notes.get("way", ""))
     made = {}
     for file in sorted((run / "probes").glob("*.npz")):
         one = read_foreign(file)
-        if (one.notes.get("weights"), one.notes.get("rescaler", "")) == wanted:
+        said_of = (one.notes.get("weights"), *(one.notes.get(k, "") for k in ("rescaler", "way")))
+        if said_of == wanted:
             made[one.source] = one
     return made
 

@@ -24,7 +24,7 @@ FROM = {
 
 
 class Bar:
-    """A progress bar with loss, error and images a second; plain lines where nobody watches."""
+    """A progress bar with loss, error and samples a second; plain lines where nobody watches."""
 
     def __init__(self, steps: int) -> None:
         self._console = Console(stderr=True)
@@ -60,7 +60,7 @@ class Bar:
         shown = f"loss {loss:.3f}"
         if error is not None:
             shown += f"  error {100 * error:.1f} %"
-        shown += f"  {images_per_second:,.0f} images/s"
+        shown += f"  {images_per_second:,.0f} samples/s"
         self._bar.update(self._task, completed=step, shown=shown)
         # About twenty lines in a log file, however long the run.
         if not self._console.is_terminal and step * 20 // self._steps > self._lines:

@@ -37,9 +37,7 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features", action="store_true", help="--split: keep the last layer's inputs, for PIECE"
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of masks and augmentations (default: 0)"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default: 0)")
 
 
 def way_of(options: argparse.Namespace, *, flips: bool) -> "Way":

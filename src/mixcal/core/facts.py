@@ -13,6 +13,8 @@ class DataFacts:
     class_counts: tuple[int, ...]
     labeled: int
     unlabeled: int = 0
+    # How labeled rows are drawn: "balanced" gives every class the same share of a batch.
+    order: Literal["passes", "epochs", "balanced"] = "passes"
     input_kind: Literal["image", "text"] = "image"
     steps: int = 1
     epoch_steps: int = 1
@@ -30,3 +32,12 @@ class DataFacts:
     def __post_init__(self) -> None:
         if len(self.class_counts) != self.classes:
             raise ValueError(f"{len(self.class_counts)} class counts for {self.classes} classes")
+
+    @property
+    def drawn_shares(self) -> tuple[float, ...]:
+        """How often each class is among the labeled rows of a batch: the prior of training."""
+        counts = self.class_counts
+        if self.order == "balanced":
+            counts = tuple(int(count > 0) for count in counts)
+        total = max(sum(counts), 1)
+        return tuple(count / total for count in counts)

@@ -5,17 +5,19 @@ Thulasidasan et al. (NeurIPS 2019; arXiv:1905.11001v5, section 4). It leaves the
 unless it is clipped to it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, Shaped, UInt8
 from torch import Tensor, nn
 
 from mixcal.core.seeds import derive
 from mixcal.data.pool import Pool
 from mixcal.data.preprocessing import Preprocessing
 from mixcal.data.views.resize import resize
+from mixcal.predicting.single_pass import SINGLE_PASS
+from mixcal.predicting.way import Answer, Way
 
 # Noise is drawn in blocks of so many images, each from a seed of its own.
 BLOCK = 256
@@ -46,13 +48,25 @@ def pictures_of(
     pool: Pool, index: Int[np.ndarray, " n"], preprocessing: Preprocessing
 ) -> Iterator[Float[Tensor, "b c h w"]]:
     """Another data set's pictures as the network sees its own: color, size, normalization."""
+    return map(seen_by(preprocessing), raw_pictures_of(pool, index, preprocessing))
+
+
+def seen_by(preprocessing: Preprocessing) -> Callable[[Tensor], Tensor]:
+    """What makes inputs of pictures in the size that the training pictures are stored in."""
+    return lambda raw: preprocessing.normalized(preprocessing.centered(raw))
+
+
+def raw_pictures_of(
+    pool: Pool, index: Int[np.ndarray, " n"], preprocessing: Preprocessing
+) -> Iterator[UInt8[Tensor, "b c h w"]]:
+    """Another data set's pictures with the colors and the stored size of the network's own."""
     for start in range(0, len(index), BLOCK):
         raw = recolored(pool.take(index[start : start + BLOCK]), preprocessing.channels)
         height, width = raw.shape[2:]
         if (height, width) != preprocessing.stored:
             whole = torch.tensor([[0.0, 0.0, width, height]]).expand(len(raw), 4)
             raw = resize(raw, whole, preprocessing.stored)
-        yield preprocessing.normalized(preprocessing.centered(raw))
+        yield raw
 
 
 def recolored(raw: UInt8[Tensor, "n c h w"], channels: int) -> UInt8[Tensor, "n d h w"]:
@@ -65,17 +79,32 @@ def recolored(raw: UInt8[Tensor, "n c h w"], channels: int) -> UInt8[Tensor, "n 
     return ((raw.long() * weights).sum(1, keepdim=True) + 500).div(1000).to(torch.uint8)
 
 
-@torch.no_grad()
 def answers(
     network: nn.Module, inputs: Iterator[Float[Tensor, "b c h w"]]
 ) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, "n d"]]:
-    """Logits and features of all inputs, in evaluation mode."""
+    """Logits and features of all inputs, by one pass."""
+    found = answered(network, inputs, lambda whole: whole, SINGLE_PASS)
+    return found.scores.numpy(), found.features.numpy()
+
+
+@torch.no_grad()
+def answered(
+    network: nn.Module,
+    raw: Iterator[Shaped[Tensor, "b ..."]],
+    seen: Callable[[Tensor], Tensor],
+    way: Way,
+) -> Answer:
+    """What one way of predicting says to all inputs, in evaluation mode; on the CPU."""
     device = next(network.parameters()).device
     was_training = network.training
     network.eval()
     try:
-        made = [network(some.to(device)) for some in inputs]
+        made = [way(network, some.to(device), seen) for some in raw]
     finally:
         network.train(was_training)
-    logits = torch.cat([answer.logits.float() for answer in made]).cpu().numpy()
-    return logits, torch.cat([answer.features.float() for answer in made]).cpu().numpy()
+    members = [answer.members for answer in made if answer.members is not None]
+    return Answer(
+        torch.cat([answer.scores for answer in made]).cpu(),
+        torch.cat([answer.features for answer in made]).cpu(),
+        torch.cat(members, dim=1).cpu() if members else None,
+    )

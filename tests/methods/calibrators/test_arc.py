@@ -112,7 +112,9 @@ def collapsed(epochs: int, *, rate: float = 0.25, **knobs):
     watch = calibrator.terms["arc"].watch
     for step in range(10 * epochs + 1):
         right = (torch.arange(8) < 8 * rate).float()
-        watch.take(right, Clock.at(step, seed=0, steps=1000, epoch_steps=10))
+        watch.take(
+            right, torch.full((8,), 0.25), Clock.at(step, seed=0, steps=1000, epoch_steps=10)
+        )
     return calibrator
 
 
@@ -139,7 +141,7 @@ def test_one_good_epoch_resets_the_guard() -> None:
     calibrator = collapsed(4, guard="stop")
     watch = calibrator.terms["arc"].watch
     for step in range(40, 51):
-        watch.take(torch.ones(8), Clock.at(step, seed=0, steps=1000, epoch_steps=10))
+        watch.take(torch.ones(8), torch.ones(8), Clock.at(step, seed=0, steps=1000, epoch_steps=10))
     assert watch.stuck.item() == 0
 
 
@@ -154,12 +156,19 @@ def test_readings_are_detached_and_say_how_right_it_is() -> None:
 def test_too_large_a_weight_ends_in_a_prior_classifier_and_the_guard_sees_it() -> None:
     """Training by gradient descent on ARC all but alone."""
     network, clock = toy_network(), toy_clock
-    objective = Supervised(combine([arc(FACTS, weight=1e3, guard="stop", guard_epochs=2)]))
-    optimizer = torch.optim.SGD(network.parameters(), lr=1.0)
     batch = toy_batch(32, 4)
+    counts = tuple(batch.labeled.targets.sum(0).int().tolist())
+    facts = toy_facts(class_counts=counts, labeled=32)
+    objective = Supervised(combine([arc(facts, weight=1e3, guard="stop", guard_epochs=2)]))
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
     for step in range(41):
         optimizer.zero_grad()
         objective(network, batch, clock(step)).total().backward()
         optimizer.step()
+    # No better than naming the most frequent class, and exactly as sure as that.
+    logits = network(batch.labeled.inputs).logits
+    right = logits.argmax(1) == batch.labeled.targets.argmax(1)
+    assert right.float().mean().item() <= max(counts) / 32
+    assert logits.softmax(1).amax(1).mean().item() == pytest.approx(max(counts) / 32, abs=1e-3)
     with pytest.raises(PriorClassifier):
         objective.calibrator.checks[0]()

@@ -40,3 +40,16 @@ def test_reads_the_class_counts_of_the_labeled_rows() -> None:
     logits = torch.zeros(1, 4)
     loss = calibrator.criteria["mixed"](logits, F.one_hot(torch.tensor([0]), 4).float())
     assert loss.item() == pytest.approx(-torch.tensor(0.7).log().item(), abs=1e-6)
+
+
+def test_balanced_batches_are_corrected_by_their_sampler_alone() -> None:
+    criterion = bayias(toy_facts(class_counts=(70, 20, 10, 0), order="balanced")).criteria[
+        "labeled"
+    ]
+    logits, labels = torch.randn(6, 4), torch.tensor([0, 1, 2, 0, 1, 2])
+    ours = criterion(logits, F.one_hot(labels, 4).float())
+    # Three classes occur, each in a third of the rows; the fourth stays as it is.
+    expected = F.cross_entropy(
+        logits + torch.tensor([4 / 3, 4 / 3, 4 / 3, 1]).log(), labels, reduction="none"
+    )
+    assert torch.allclose(ours, expected, atol=1e-6)

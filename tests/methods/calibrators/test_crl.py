@@ -70,3 +70,8 @@ def test_equal_histories_rank_nothing() -> None:
 def test_mixed_rows_in_place_of_labeled_ones_are_refused() -> None:
     with pytest.raises(BadInput, match="mixed rows"):
         combine([mixup(toy_facts()), crl(toy_facts())])
+
+
+def test_balanced_batches_leave_no_passes_to_count() -> None:
+    with pytest.raises(BadInput, match='order = "passes"'):
+        crl(toy_facts(order="balanced"))

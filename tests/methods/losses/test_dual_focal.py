@@ -38,6 +38,24 @@ def test_the_gradient_flows_through_the_runner_up() -> None:
     assert torch.allclose(logits.grad, again.grad)
 
 
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_targets_with_few_classes_take_another_way_to_the_same_end(classes: int) -> None:
+    # Rounded, so that there are ties; one row has no target, another a single class.
+    logits = ((3 * torch.randn(30, 7).double()).round() / 2).requires_grad_()
+    shares = torch.rand(30, 7).double()
+    targets = shares * (shares >= shares.topk(classes, 1).values[:, -1:])
+    targets[:2] = 0
+    targets[1, 0] = 0.4
+    dual_focal(logits, targets, gamma=3).sum().backward()
+    again = logits.detach().clone().requires_grad_()
+    rows = zip(again, targets, strict=True)
+    sum(q[k] * by_book(z, k, 3) for z, q in rows for k in range(7)).backward()
+    # Of equal runners-up any may have the slope: together it is the same.
+    for ours, theirs, z in zip(logits.grad, again.grad, again.detach(), strict=True):
+        for value in z.unique():
+            assert ours[z == value].sum().item() == pytest.approx(theirs[z == value].sum().item())
+
+
 def test_no_focus_is_cross_entropy() -> None:
     losses = dual_focal(FIXTURE_A, LABELS_A, gamma=0)
     assert torch.equal(losses, cross_entropy(FIXTURE_A, LABELS_A))

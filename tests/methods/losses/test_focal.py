@@ -52,6 +52,20 @@ def test_a_certain_answer_has_a_finite_gradient(gamma: float) -> None:
     assert torch.isfinite(logits.grad).all()
 
 
+@pytest.mark.parametrize("gamma", [0.5, 1, 3])
+@pytest.mark.parametrize("kind", [focal, focal_sample_dependent])
+def test_slopes_written_down_are_those_of_autograd(kind, gamma: float) -> None:
+    logits = (3 * torch.randn(60, 5, dtype=torch.float64)).requires_grad_()
+    targets = torch.randn(60, 5, dtype=torch.float64).softmax(1)
+    kind(logits, targets, gamma=gamma).sum().backward()
+    again = logits.detach().clone().requires_grad_()
+    logs = again.log_softmax(1)
+    low = kind is focal_sample_dependent
+    exponents = torch.where((logs.exp() < 0.2) & torch.tensor(low), 5.0, float(gamma)).detach()
+    (-targets * (1 - logs.exp()) ** exponents * logs).sum().backward()
+    assert torch.allclose(logits.grad, again.grad, atol=1e-10)
+
+
 def test_the_schedule_takes_the_last_value_that_has_begun() -> None:
     found = [scheduled_gamma(e, (5, 3, 1), (0, 100, 250)) for e in (0, 99, 100, 249, 250, 349)]
     assert found == [5, 5, 3, 3, 1, 1]

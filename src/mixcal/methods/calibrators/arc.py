@@ -33,7 +33,7 @@ from mixcal.methods.calibrators.placement import Placement, needs_mixed_rows, si
 from mixcal.methods.dynamics.chance import ChanceWatch
 from mixcal.methods.losses.arc import BinWeight, Version
 from mixcal.methods.losses.arc import arc as arc_penalty
-from mixcal.methods.losses.truth import correctness
+from mixcal.methods.losses.truth import confidences, correctness
 
 Guard = Literal["warn", "stop", "off"]
 
@@ -63,7 +63,8 @@ class ConfidenceGap(nn.Module):
         seen = sides(step, self.placement, joint_forward=self.joint_forward)
         total = torch.stack([self.penalty(side.logits, side.targets) for side in seen]).sum()
         right = torch.cat([correctness(side.logits, side.targets) for side in seen])
-        self.watch.take(right, clock)
+        sure = torch.cat([confidences(side.logits.detach()) for side in seen])
+        self.watch.take(right, sure, clock)
         readings = {
             "arc_accuracy": right.mean(),
             "arc_epochs_at_chance": self.watch.stuck.float(),

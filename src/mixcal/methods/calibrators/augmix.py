@@ -28,6 +28,8 @@ from mixcal.methods.mixing.coefficients import beta_draws, dirichlet_draws
 from mixcal.methods.mixing.pairs import along_rows, images_only, lerped
 
 COPIES = 2
+# The strengths that AugMix knows.
+MOST_SEVERE = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

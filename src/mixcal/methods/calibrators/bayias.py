@@ -1,7 +1,7 @@
 """Bayias: cross-entropy that knows how often each class occurs in training (Xu, Chai & Yuan,
 NeurIPS 2021; arXiv:2111.03874v3).
 
-    CE(z + log π_train − log π_test, q),   π_test uniform
+    CE(z + log π_train − log π_test, q),   π_test uniform, π_train as rows are drawn
 
 The second half of UniMix; it stands in for the criterion of labeled and mixed rows, so it combines
 with every mixer. It is for training alone: predictions come from the logits as they are. With a
@@ -29,8 +29,7 @@ def bayias(
     parts: Sequence[Part] = WHERE_THE_PRIOR_IS_KNOWN,
 ) -> Calibrator:
     """The adjusted cross-entropy on the given parts; strength 0 is the plain one."""
-    counts = torch.tensor(facts.class_counts, dtype=torch.float32)
-    criterion = partial(
-        prior_adjusted_cross_entropy, prior=counts / counts.sum(), strength=strength
-    )
+    # As rows are drawn: balanced batches have nothing left to correct.
+    prior = torch.tensor(facts.drawn_shares)
+    criterion = partial(prior_adjusted_cross_entropy, prior=prior, strength=strength)
     return Calibrator(criteria=dict.fromkeys(parts, criterion))

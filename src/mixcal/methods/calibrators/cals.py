@@ -19,7 +19,7 @@ from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.predictions import Predictions
 from mixcal.core.protocols import Calibrator
-from mixcal.core.quantities import Count, Size
+from mixcal.core.quantities import Count, Positive
 from mixcal.core.step import StepOutput
 from mixcal.methods.losses.class_adaptive_margin import (
     LEAST_MULTIPLIER,
@@ -72,7 +72,7 @@ class AdaptiveMargins(nn.Module):
         self.violation.copy_(now)
 
 
-def cals(facts: DataFacts, *, margin: Size = 10.0, stiffness_epochs: Count = 10) -> Calibrator:
+def cals(facts: DataFacts, *, margin: Positive = 10.0, stiffness_epochs: Count = 10) -> Calibrator:
     """The penalty as a term, its multipliers reviewed after each epoch."""
     term = AdaptiveMargins(facts.classes, margin=margin, stiffness_epochs=stiffness_epochs)
     return Calibrator(terms={"margin_penalty": term}, reviews=(term.review,))

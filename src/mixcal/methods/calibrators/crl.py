@@ -60,5 +60,10 @@ def crl(facts: DataFacts, *, weight: Size = 1.0) -> Calibrator:
     """The ranking loss beside the labeled rows' own."""
     if weight == 0:
         return Calibrator()
+    if facts.order == "balanced":
+        raise BadInput(
+            "CRL compares how often rows were classified correctly, and balanced batches show rows "
+            'of rare classes more often; set method.data.order = "passes".'
+        )
     term = CorrectnessRanking(facts.labeled, weight)
     return Calibrator(terms={"correctness_ranking": term}, conditions=(needs_unmixed_rows,))

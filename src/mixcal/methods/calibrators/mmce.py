@@ -3,7 +3,8 @@
     L = CE + λ MMCE,   k(a, b) = exp(− |a − b| / 0.4)
 
     "weighted"   √( Σ_ij u_i u_j k(c_i, c_j) ),     u = (1 − c) / n₁ if right, − c / n₀ if wrong
-    "m_sq"       Σ_ij u_i u_j k(c_i, c_j),          u = (r − c) / N
+    "plain"      √( Σ_ij u_i u_j k(c_i, c_j) ),     u = (r − c) / N;   "m" is the same
+    "m_sq"       Σ_ij u_i u_j k(c_i, c_j)           of "plain"
 
 With mixup it looks at the two unmixed rows of every pair, in passes of their own ("x1x2"), or at
 the mixed rows ("xtilde"), where it is λ' MMCE(z, y₁) + (1 − λ') MMCE(z, y₂) with the λ' of the

@@ -87,8 +87,10 @@ def rankmixup(
     joint_forward: bool = False,
 ) -> Calibrator:
     """Ranked mixes in a pass of their own, or beside the labeled rows."""
+    if weight == 0:
+        return Calibrator()
     mixer = RankMixer(
-        mixes=mixes or (3 if variant == "ndcg" else 1),
+        mixes=mixes if mixes is not None else (3 if variant == "ndcg" else 1),
         alpha=alpha,
         stage=first_stage(facts),
         joins="beside" if joint_forward else "after",

@@ -4,9 +4,9 @@ arXiv:2007.03943v3).
     x̃ as in mixup;   λ_y = 0 if n_i / n_j ≥ κ and λ < τ;   1 if n_i / n_j ≤ 1 / κ and 1 − λ < τ;
     else λ;   ỹ = λ_y y_i + (1 − λ_y) y_j
 
-n_i is how many labeled images the class of row i has. With equal counts it is mixup. With a
-semi-supervised algorithm the labeled rows are mixed and the unlabeled ones are left alone. As in
-the paper.
+n_i is how many labeled images the class of row i has in the data, however batches are drawn. With
+equal counts it is mixup. With a semi-supervised algorithm the labeled rows are mixed and the
+unlabeled ones are left alone. As in the paper.
 """
 
 from typing import Annotated

@@ -4,6 +4,7 @@ arXiv:2111.03874v3).
     partner j of row i drawn from the batch with probability ∝ n_{y_j}^τ,  τ ≤ 0
     λ_i = (Beta(α, α) + n_j / (n_i + n_j)), minus 1 where it exceeds 1;   targets likewise
 
+n_i is how many labeled images the class of row i has in the data, however batches are drawn.
 Partners are drawn with replacement and every row has a λ of its own. The authors' code takes
 τ = −0.5 for CIFAR-10-LT and −0.1 for CIFAR-100-LT; its second half, the loss Bayias, is the
 calibrator `bayias` of this catalog and combines with this one. With α ≤ 0 nothing is mixed. With a

@@ -3,7 +3,8 @@
     at chance:  accuracy of an epoch ≤ π + 2 √(π (1 − π) / n),   π the share of the largest class
 
 n is how many rows the epoch had. A network that answers with the class frequencies stays there
-whatever it is shown. Ours.
+whatever it is shown, and its mean confidence is π, too; one that is surer than that is something
+else. Ours.
 """
 
 import warnings
@@ -17,14 +18,24 @@ from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 
 DEVIATIONS = 2.0
+# How far above π the mean confidence of a prior classifier may lie.
+NEAR = 0.05
 
 
 class PriorClassifier(BadInput):
     """The network has become a prior classifier; training on would change nothing."""
 
 
+class Guessing(BadInput):
+    """The network guesses, and is sure of it."""
+
+
 class PriorClassifierWarning(UserWarning):
     """The network seems to have become a prior classifier."""
+
+
+class GuessingWarning(UserWarning):
+    """The network seems to guess, and is sure of it."""
 
 
 class ChanceWatch(nn.Module):
@@ -34,10 +45,12 @@ class ChanceWatch(nn.Module):
     right: Tensor
     seen: Tensor
     stuck: Tensor
+    sure: Tensor
+    confidence: Tensor
 
     def __init__(self, facts: DataFacts, *, epochs: int, remedy: str) -> None:
         super().__init__()
-        self.chance = max(facts.class_counts) / max(sum(facts.class_counts), 1)
+        self.chance = max(facts.drawn_shares)
         self.epoch_steps = facts.epoch_steps
         self.epochs = epochs
         self.remedy = remedy
@@ -45,13 +58,18 @@ class ChanceWatch(nn.Module):
         self.register_buffer("right", torch.tensor(0.0))
         self.register_buffer("seen", torch.tensor(0.0))
         self.register_buffer("stuck", torch.tensor(0))
+        self.register_buffer("sure", torch.tensor(0.0))
+        # The mean of the last whole epoch.
+        self.register_buffer("confidence", torch.tensor(0.0))
 
     @torch.no_grad()
-    def take(self, right: Float[Tensor, " n"], clock: Clock) -> None:
-        """How right the rows of a step were; the first step of an epoch closes the one before."""
+    def take(self, right: Float[Tensor, " n"], sure: Float[Tensor, " n"], clock: Clock) -> None:
+        """How right and how sure of its answers a step was; the first step of an epoch closes the
+        one before."""
         if clock.step % self.epoch_steps == 0:
             self._close()
         self.right += right.sum()
+        self.sure += sure.sum()
         self.seen += len(right)
 
     def _close(self) -> None:
@@ -59,7 +77,9 @@ class ChanceWatch(nn.Module):
         spread = (self.chance * (1 - self.chance) / rows).sqrt()
         guessed = (self.right / rows <= self.chance + DEVIATIONS * spread) & (self.seen > 0)
         self.stuck.copy_(torch.where(guessed, self.stuck + 1, 0))
+        self.confidence.copy_(self.sure / rows)
         self.right.zero_()
+        self.sure.zero_()
         self.seen.zero_()
 
     def check(self, *, stop: bool) -> None:
@@ -68,10 +88,22 @@ class ChanceWatch(nn.Module):
             return
         sentence = (
             f"The training accuracy has been that of guessing ({self.chance:.1%}) for "
-            f"{int(self.stuck)} epochs: the network has become a prior classifier, calibrated and "
-            f"useless; {self.remedy}."
+            f"{int(self.stuck)} epochs"
         )
+        confidence = float(self.confidence)
+        prior = confidence <= self.chance + NEAR
+        if prior:
+            sentence += (
+                ": the network has become a prior classifier, calibrated and useless; "
+                f"{self.remedy}."
+            )
+        else:
+            sentence += (
+                f", at a mean confidence of {confidence:.1%}: the network does not learn; lower "
+                "the learning rate, or look at the labels."
+            )
         if stop:
-            raise PriorClassifier(sentence)
+            raise PriorClassifier(sentence) if prior else Guessing(sentence)
         self._warned = True
-        warnings.warn(sentence, PriorClassifierWarning, stacklevel=2)
+        kind = PriorClassifierWarning if prior else GuessingWarning
+        warnings.warn(sentence, kind, stacklevel=2)

@@ -19,6 +19,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from mixcal.core.errors import BadInput
+from mixcal.methods.losses.choices import known
 from mixcal.methods.losses.truth import Targets, answers, in_full
 
 Version = Literal["V1", "V2"]
@@ -38,9 +40,13 @@ def arc(
     Distributions count as correct by what they give the predicted class: for a mix of two labels
     that is λ acc(y₁) + (1 − λ) acc(y₂).
     """
+    known(variant, Version, option="variant")
+    known(bin_weight, BinWeight, option="bin_weight")
     logits, targets = in_full(logits, targets)
     confidence, correct = answers(logits, targets)
     counts = (bins,) if isinstance(bins, int) else tuple(bins)
+    if not counts or min(counts) < 1:
+        raise BadInput(f"bins is {bins}; give a number of bins, at least 1, or several.")
     values = [_binned(confidence, correct, many, variant, bin_weight) for many in counts]
     return torch.stack(values).mean()
 
@@ -65,7 +71,9 @@ def _binned(
         gaps = (summed(confidence) / divisor - accuracy).square() * (sizes > 0)
     else:
         gaps = summed((confidence - accuracy[where]).square()) / divisor
-    return gaps.mean() if bin_weight == "uniform" else (gaps * sizes).sum() / sizes.sum()
+    if bin_weight == "uniform":
+        return gaps.mean()
+    return (gaps * sizes).sum() / sizes.sum().clamp(min=1)
 
 
 def _bin_of(confidence: Float[Tensor, " n"], bins: int) -> Int[Tensor, " n"]:

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mixcal.methods.losses.choices import known
 from mixcal.methods.losses.truth import Targets, apart, in_full
 
 Reduction = Literal["sum", "mean_K"]
@@ -21,6 +22,7 @@ def brier(
     logits: Float[Tensor, "n k"], targets: Targets, *, reduction: Reduction = "sum"
 ) -> Float[Tensor, " n"]:
     """The squared distance of the probabilities from the targets."""
+    known(reduction, Reduction, option="reduction")
     logits, targets = in_full(logits, targets)
     squares = apart(torch.softmax(logits, dim=1), targets).square()
     return squares.sum(1) if reduction == "sum" else squares.mean(1)

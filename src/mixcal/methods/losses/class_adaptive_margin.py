@@ -19,9 +19,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from mixcal.core.errors import BadInput
 from mixcal.methods.losses.cross_entropy import cross_entropy
 from mixcal.methods.losses.margin_label_smoothing import logit_distances
-from mixcal.methods.losses.truth import Targets, in_full
+from mixcal.methods.losses.truth import Targets, in_full, largest_at
 
 LEAST_MULTIPLIER, MOST_MULTIPLIER = 1e-6, 1e6
 GROWTH, MOST_STIFFNESS, PROGRESS = 1.2, 10.0, 0.9
@@ -36,6 +37,8 @@ def class_adaptive_margin(
     margin: float = 10.0,
 ) -> Float[Tensor, " n"]:
     """Cross-entropy plus the penalty; λ is `multipliers` (1e-6), ρ is `stiffness` (1)."""
+    if not margin > 0:
+        raise BadInput(f"margin is {margin}; it must be above 0.")
     logits, targets = in_full(logits, targets)
     if multipliers is None:
         multipliers = logits.new_full((logits.shape[1],), LEAST_MULTIPLIER)
@@ -65,7 +68,7 @@ class _Squares(torch.autograd.Function):
     def forward(
         ctx: Any, logits: Tensor, offsets: Tensor, slopes: Tensor, weights: Tensor
     ) -> Tensor:
-        top = logits.argmax(1, keepdim=True)
+        top = largest_at(logits)[:, None]
         distances = logits.gather(1, top) - logits
         pull = distances.mul_(slopes).add_(offsets).clamp_(min=0)
         ctx.save_for_backward(pull, top, 2 * weights * slopes)

@@ -32,7 +32,9 @@ def correctness_ranking(
     set; None takes that of these rows.
     """
     logits, targets = in_full(logits, targets)
-    history = correctness_share(counts, most, counts.min() if least is None else least)
+    if least is None:
+        least = counts.min() if len(counts) else most
+    history = correctness_share(counts, most, least)
     logs = torch.log_softmax(logits, dim=1)
     ranking = ranking_losses(largest(logs).exp(), history.to(logits.dtype))
     return weight * ranking - weighed(at_truth(logs, targets), targets)

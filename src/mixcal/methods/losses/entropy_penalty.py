@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mixcal.methods.losses.choices import known
 from mixcal.methods.losses.truth import Targets, at_truth, in_full, weighed
 
 EntropyReduction = Literal["sum", "mean_K"]
@@ -26,6 +27,7 @@ def entropy_penalty(
     entropy_reduction: EntropyReduction = "sum",
 ) -> Float[Tensor, " n"]:
     """Cross-entropy less β times the entropy; the gradient flows through both."""
+    known(entropy_reduction, EntropyReduction, option="entropy_reduction")
     logits, targets = in_full(logits, targets)
     logs = torch.log_softmax(logits, dim=1)
     weight = beta if entropy_reduction == "sum" else beta / logits.shape[1]

@@ -9,12 +9,14 @@ factors. As in the paper, but for the mean over the batch in place of its code's
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mixcal.methods.losses.truth import Targets, at_truth, in_full, weighed
+from mixcal.methods.losses.modulated import modulated, power
+from mixcal.methods.losses.truth import Targets, in_full
 
 LOW_PROBABILITY = 0.2
 
@@ -23,9 +25,7 @@ def focal(
     logits: Float[Tensor, "n k"], targets: Targets, *, gamma: float = 3.0
 ) -> Float[Tensor, " n"]:
     """The loss with one γ for all samples."""
-    logits, targets = in_full(logits, targets)
-    logs = at_truth(torch.log_softmax(logits, dim=1), targets)
-    return -weighed(rest(logs).pow(gamma) * logs, targets)
+    return modulated(*in_full(logits, targets), partial(focus, gamma=gamma))
 
 
 def focal_sample_dependent(
@@ -37,19 +37,30 @@ def focal_sample_dependent(
     below: float = LOW_PROBABILITY,
 ) -> Float[Tensor, " n"]:
     """γ = `gamma_low` where the true class has a probability under `below`, else `gamma`."""
-    logits, targets = in_full(logits, targets)
-    logs = at_truth(torch.log_softmax(logits, dim=1), targets)
-    share = rest(logs)
-    # p < below exactly when 1 - p > 1 - below, up to rounding; the logarithm decides.
-    unsure = (logs.detach().exp() < below).to(logs.dtype)
-    # Arithmetic: choosing element by element is many times dearer.
-    factor = torch.lerp(share.pow(gamma), share.pow(gamma_low), unsure)
-    return -weighed(factor * logs, targets)
+
+    def by_probability(probs: Tensor) -> tuple[Tensor, Tensor]:
+        share = rest(probs)
+        # Arithmetic: comparing and choosing element by element is many times dearer.
+        unsure = (below - probs).sign_().clamp_(min=0)
+        factor = torch.lerp(power(share, gamma), power(share, gamma_low), unsure)
+        exponents = unsure.mul_(gamma_low - gamma).add_(gamma)
+        return factor, (factor / share).mul_(probs).mul_(exponents).neg_()
+
+    return modulated(*in_full(logits, targets), by_probability)
 
 
-def rest(logs: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
-    """1 − p from log p, above zero: below one, a power of zero has an infinite slope."""
-    return (-torch.expm1(logs)).clamp(min=torch.finfo(logs.dtype).tiny)
+def focus(
+    probs: Float[Tensor, "*n"], *, gamma: float
+) -> tuple[Float[Tensor, "*n"], Float[Tensor, "*n"]]:
+    """(1 − p)^γ and its slope by log p."""
+    share = rest(probs)
+    factor = power(share, gamma)
+    return factor, (factor / share).mul_(probs).mul_(-gamma)
+
+
+def rest(probs: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
+    """1 − p, never below its resolution: below one, a power of zero has an infinite slope."""
+    return (1 - probs).clamp_(min=torch.finfo(probs.dtype).eps / 2)
 
 
 def scheduled_gamma(epoch: int, gammas: Sequence[float], epochs: Sequence[int]) -> float:

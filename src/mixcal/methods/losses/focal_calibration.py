@@ -7,11 +7,14 @@ squared norm is one, so it is squared, and summed over the classes. γ = 3, λ =
 (arXiv:2504.13548v2) used it.
 """
 
-import torch
+from functools import partial
+
 from jaxtyping import Float
 from torch import Tensor
 
-from mixcal.methods.losses.focal import rest
+from mixcal.methods.losses.blocks import in_blocks, log_probs_and_probs, through_softmax
+from mixcal.methods.losses.focal import focus
+from mixcal.methods.losses.modulated import modulated_parts
 from mixcal.methods.losses.truth import Targets, apart, at_truth, in_full, weighed
 
 
@@ -20,7 +23,21 @@ def focal_calibration(
 ) -> Float[Tensor, " n"]:
     """Focal loss plus the weighted Brier score, from one softmax."""
     logits, targets = in_full(logits, targets)
-    logs = torch.log_softmax(logits, dim=1)
-    true = at_truth(logs, targets)
-    focal = weighed(rest(true).pow(gamma) * true, targets)
-    return weight * apart(logs.exp(), targets).square().sum(1) - focal
+    return in_blocks(partial(_sloped, gamma=gamma, weight=weight), logits, beside=(targets,))
+
+
+def _sloped(
+    logits: Tensor, targets: Tensor, *, gamma: float, weight: float
+) -> tuple[Tensor, tuple[Tensor]]:
+    logs, probs = log_probs_and_probs(logits)
+    values, slopes = modulated_parts(
+        at_truth(logs, targets), at_truth(probs, targets), partial(focus, gamma=gamma)
+    )
+    distance = apart(probs, targets)
+    pulls = (probs * distance).mul_(2 * weight)
+    squares = distance.square_().sum(1).mul_(weight)
+    if targets.ndim == 2:
+        pulls.addcmul_(targets, slopes)
+    else:
+        pulls.scatter_add_(1, targets[:, None], slopes[:, None])
+    return squares.add_(weighed(values, targets)), (through_softmax(pulls, probs),)

@@ -7,17 +7,21 @@ Easy samples weigh more; meant to be followed by temperature scaling. As in two 
 reimplementations that agree; γ is tuned there between 1 and 3.
 """
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mixcal.methods.losses.truth import Targets, at_truth, in_full, weighed
+from mixcal.methods.losses.modulated import modulated, power
+from mixcal.methods.losses.truth import Targets, in_full
 
 
 def inverse_focal(
     logits: Float[Tensor, "n k"], targets: Targets, *, gamma: float = 2.0
 ) -> Float[Tensor, " n"]:
     """The loss of each sample."""
-    logits, targets = in_full(logits, targets)
-    logs = at_truth(torch.log_softmax(logits, dim=1), targets)
-    return -weighed((1 + logs.exp()).pow(gamma) * logs, targets)
+
+    def emphasis(probs: Tensor) -> tuple[Tensor, Tensor]:
+        base = 1 + probs
+        factor = power(base, gamma)
+        return factor, (factor / base).mul_(probs).mul_(gamma)
+
+    return modulated(*in_full(logits, targets), emphasis)

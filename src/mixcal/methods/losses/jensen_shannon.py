@@ -8,15 +8,13 @@ Nothing is detached: the gradient flows through all predictions and through p̄,
 1e-7. As in the paper.
 """
 
-from typing import Any
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from mixcal.methods.losses.blocks import in_blocks, log_probs_and_probs, through_softmax
 from mixcal.methods.losses.cross_entropy import cross_entropy
-from mixcal.methods.losses.truth import Targets, widened
+from mixcal.methods.losses.truth import Targets, stacked, widened
 
 LEAST_MEAN = 1e-7
 
@@ -32,35 +30,26 @@ def jensen_shannon(
 
     The first dimension of `augmented_logits` counts the views of a row.
     """
-    views = torch.cat([logits[None], augmented_logits])
-    return cross_entropy(logits, targets) + weight * jensen_shannon_divergence(views)
+    stacked(augmented_logits, logits, name="augmented_logits")
+    apart = in_blocks(_sloped, widened(logits), *widened(augmented_logits))
+    return cross_entropy(logits, targets) + weight * apart
 
 
 def jensen_shannon_divergence(logits: Float[Tensor, "m n k"]) -> Float[Tensor, " n"]:
     """The mean divergence of several predictions of the same rows from their mean; in nats."""
-    return _Divergence.apply(widened(logits))
+    return in_blocks(_sloped, *widened(logits))
 
 
-class _Divergence(torch.autograd.Function):
-    """The divergence with few copies of the logits: they are what costs.
-
-    With g = log p_i − log p̄, and 1 more where p̄ is held up, the slope is p_i (g − Σ p_i g) / M.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor) -> Tensor:
-        gaps = torch.log_softmax(logits, dim=2)
-        probs = gaps.exp()
-        mean = probs.mean(0)
-        held = (mean < LEAST_MEAN).to(mean.dtype)
-        gaps -= mean.clamp_(min=LEAST_MEAN, max=1).log_()
-        ctx.save_for_backward(probs, gaps, held)
-        return (probs * gaps).sum(2).mean(0)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        probs, gaps, held = ctx.saved_tensors
-        pulls = (gaps + held).mul_(probs)
-        pulls -= probs * pulls.sum(2, keepdim=True)
-        return pulls.mul_((grad / len(probs))[:, None])
+def _sloped(*logits: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The divergence, and with g = log p_i − log p̄, and 1 more where p̄ is held up, its slopes
+    p_i (g − Σ p_i g) / M."""
+    logs, probs = zip(*map(log_probs_and_probs, logits), strict=True)
+    mean = sum(probs[1:], probs[0]) / len(probs)
+    held = (mean < LEAST_MEAN).to(mean.dtype)
+    log_mean = mean.clamp_(min=LEAST_MEAN, max=1).log_()
+    values, slopes = torch.zeros_like(mean[:, 0]), []
+    for gap, own in zip(logs, probs, strict=True):
+        pull = gap.sub_(log_mean).mul_(own)
+        values += pull.sum(1)
+        slopes.append(through_softmax(pull.addcmul_(own, held), own).div_(len(logits)))
+    return values.div_(len(logits)), tuple(slopes)

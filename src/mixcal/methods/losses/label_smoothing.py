@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mixcal.methods.losses.choices import known
 from mixcal.methods.losses.truth import Targets, at_truth, in_full, weighed
 
 Mode = Literal["uniform", "others"]
@@ -27,6 +28,7 @@ def smoothed_cross_entropy(
     mode: Mode = "uniform",
 ) -> Float[Tensor, " n"]:
     """Cross-entropy to the smoothed targets, without ever writing them down."""
+    known(mode, Mode, option="mode")
     logits, targets = in_full(logits, targets)
     epsilon = _uniform_share(epsilon, mode, logits.shape[1])
     logs = torch.log_softmax(logits, dim=1)
@@ -38,6 +40,7 @@ def smoothed(
     targets: Float[Tensor, "n k"], *, epsilon: float, mode: Mode = "uniform"
 ) -> Float[Tensor, "n k"]:
     """q′; rows of zeros stay zero, they are no targets."""
+    known(mode, Mode, option="mode")
     classes = targets.shape[1]
     mass = targets.sum(1, keepdim=True)
     uniform = (mass / classes).expand_as(targets)
@@ -45,5 +48,7 @@ def smoothed(
 
 
 def _uniform_share(epsilon: float, mode: Mode, classes: int) -> float:
-    """The ε of the uniform reading."""
-    return epsilon if mode == "uniform" else epsilon * classes / (classes - 1)
+    """The ε of the uniform reading; where there is one class there are no others."""
+    if mode == "uniform" or classes == 1:
+        return epsilon
+    return epsilon * classes / (classes - 1)

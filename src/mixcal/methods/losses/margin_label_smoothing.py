@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from mixcal.methods.losses.cross_entropy import cross_entropy
-from mixcal.methods.losses.truth import Targets, in_full
+from mixcal.methods.losses.truth import Targets, in_full, largest_at
 
 
 def logit_distances(logits: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
@@ -36,7 +36,7 @@ class _MeanExcess(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, margin: float) -> Tensor:
-        top = logits.argmax(1, keepdim=True)
+        top = largest_at(logits)[:, None]
         excess = (logits.gather(1, top) - logits).sub_(margin).clamp_(min=0)
         ctx.save_for_backward(excess, top)
         return excess.mean(1)

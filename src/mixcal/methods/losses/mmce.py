@@ -3,7 +3,7 @@
     k(a, b) = exp(− |a − b| / 0.4);   c confidence, r correctness (a constant), n₁ right, n₀ wrong
 
     "weighted"   √( Σ_ij u_i u_j k(c_i, c_j) ),     u = (1 − c) / n₁ if right, − c / n₀ if wrong
-    "m"          √( Σ_ij u_i u_j k(c_i, c_j) ),     u = (r − c) / N
+    "plain"      √( Σ_ij u_i u_j k(c_i, c_j) ),     u = (r − c) / N;   "m" is the same
     "m_sq"       the same without the root, as focal_calibration, RankMixup and CSM train with
     "port"       "weighted" with n √(n² + 1e-5) for n: the published code divides twice
 
@@ -20,9 +20,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from mixcal.methods.losses.choices import known
 from mixcal.methods.losses.truth import Targets, answers, in_full
 
-Variant = Literal["weighted", "m", "m_sq", "port"]
+Variant = Literal["weighted", "plain", "m", "m_sq", "port"]
 WIDTH = 0.4
 # Keeps the slope of the root finite at zero.
 ROOT_EPSILON = 1e-10
@@ -34,9 +35,12 @@ def mmce(
     logits: Float[Tensor, "n k"], targets: Targets, *, variant: Variant = "weighted"
 ) -> Float[Tensor, ""]:
     """The penalty alone, one number for the batch; add λ times it to a loss."""
+    known(variant, Variant, option="variant")
     logits, targets = in_full(logits, targets)
     confidence, correct = answers(logits, targets)
-    if variant in ("m", "m_sq"):
+    if not len(correct):
+        return confidence.sum()
+    if variant in ("plain", "m", "m_sq"):
         square = kernel_form((correct - confidence) / len(correct), confidence)
         return square if variant == "m_sq" else (square + ROOT_EPSILON).sqrt()
     right = correct.sum()

@@ -36,7 +36,8 @@ def pairwise_constraints(
     """Cross-entropy plus both constraints."""
     logits, targets = in_full(logits, targets)
     loss = cross_entropy(logits, targets)
-    if discrimination_weight == 0 and exclusion_weight == 0:
+    # Of one class there are no pairs.
+    if logits.shape[1] < 2 or (discrimination_weight == 0 and exclusion_weight == 0):
         return loss
     rows = pair_sums(logits) if exclusion_weight or targets.ndim == 2 else logits
     if discrimination_weight:

@@ -21,8 +21,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from mixcal.methods.losses.choices import known
 from mixcal.methods.losses.cross_entropy import cross_entropy
-from mixcal.methods.losses.truth import Targets, confidences, widened
+from mixcal.methods.losses.truth import Targets, confidences, stacked, widened
 
 Variant = Literal["ndcg", "mrl"]
 Space = Literal["logit", "prob"]
@@ -45,6 +46,10 @@ def rankmixup(
 
     The first dimension of `mixed_logits` counts the mixed rows of a row; "mrl" averages over them.
     """
+    known(variant, Variant, option="variant")
+    known(space, Space, option="space")
+    stacked(mixed_logits, logits, name="mixed_logits")
+    stacked(mixed_targets, logits, name="mixed_targets")
     confidence_of = confidences if variant == "ndcg" or space == "prob" else _largest
     own = confidence_of(widened(logits))
     mixed = torch.stack([confidence_of(widened(part)) for part in mixed_logits])

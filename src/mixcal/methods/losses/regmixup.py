@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mixcal.methods.losses.cross_entropy import cross_entropy
-from mixcal.methods.losses.truth import Targets
+from mixcal.methods.losses.truth import Targets, one_for_each
 
 
 def regmixup(
@@ -24,5 +24,6 @@ def regmixup(
     scale: float = 1.0,
 ) -> Float[Tensor, " n"]:
     """Cross-entropy of each row plus η times that of its mixed row."""
+    one_for_each(mixed_logits, logits, name="mixed_logits")
     mixed = cross_entropy(mixed_logits, mixed_targets)
     return scale * (cross_entropy(logits, targets) + eta * mixed)
