@@ -25,6 +25,7 @@ MAY_IMPORT_ANYTHING = (
     "__init__",
     "__main__",
     "build",
+    "build_loader",
     "catalog",
     "cli",
     "commands",

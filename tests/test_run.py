@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from mixcal.build import hidden_labels
+from mixcal.build_loader import hidden_labels
 from mixcal.conclusion import conclude, pseudo_mistakes
 from mixcal.core.errors import BadInput
 from mixcal.methods.dynamics import ledger

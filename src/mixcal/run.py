@@ -13,11 +13,11 @@ from torch import nn
 
 from mixcal.build import (
     Prepared,
-    make_loader,
     make_network,
     make_objective,
     prepare,
 )
+from mixcal.build_loader import make_loader
 from mixcal.conclusion import predictions_on
 from mixcal.core.errors import BadInput
 from mixcal.core.full_disk import telling_when_full
