@@ -40,7 +40,7 @@ class Entry:
             raise BadInput(f"{self.target} cannot be imported ({error}).") from None
         if not callable(found):
             raise BadInput(f"{self.target} is no factory; name a function.")
-        return found  # type: ignore[no-any-return]  # whatever it takes
+        return found
 
     def knobs(self) -> dict[str, Any]:
         """The keyword knobs with their defaults."""
