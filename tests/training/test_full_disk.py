@@ -18,8 +18,9 @@ LIMITED = (
 )
 SETTINGS = (
     *QUICK,
-    *("--set", 'method.algorithm="none"', "--set", "method.batch=8", "--set", "method.steps=60"),
+    *("--set", 'method.algorithm="none"', "--set", "method.batch=8", "--set", "method.steps=150"),
     *("--set", "running.log_every=1", "--set", "running.checkpoint_every=1000"),
+    *("--set", "running.evaluate_every=0"),
     *("--set", 'method.data.validation="pool"', "--set", "method.data.labels_per_class=40"),
 )
 
@@ -44,7 +45,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("room", "file"),
-    [(1_000, "recipe.toml"), (2_800, "splits.json"), (8_000, "log.jsonl"), (100_000, "step-")],
+    [
+        (1_000, "recipe.toml"),
+        (3_000, "splits.json"),
+        (12_000, "log.jsonl"),
+        (100_000, "step-"),
+    ],
 )
 def test_training_ends_in_a_sentence_and_goes_on_later(
     whole: Path, tmp_path: Path, room: int, file: str
