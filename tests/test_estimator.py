@@ -86,7 +86,7 @@ def test_sets_are_conformal_and_made_before_rescaling(fitted: CalibratedClassifi
     assert (sets == made.sets(_unrescaled(fitted, images))).all()
     with pytest.warns(UserWarning, match="10 held-out labels cannot promise 0.95"):
         assert fitted.predict_set(images[:5], 0.05).all()
-    with pytest.raises(ValueError, match="coverage is -1"):
+    with pytest.raises(ValueError, match="alpha is 2; it must lie between 0 and 1"):
         fitted.predict_set(images, 2)
 
 
