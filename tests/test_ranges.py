@@ -18,8 +18,16 @@ AWKWARD = (-1, 0, math.nan, math.inf, -math.inf)
 ANY_WHOLE = {"method.seed", "method.data.split_seed"}
 # Below zero means something.
 NEGATIVE = {"calibrator unimix.tau": "rare classes are drawn more often"}
-# A Dirichlet distribution has none.
-REFUSED = {"calibrator augmix.alpha"}
+# A Dirichlet or Beta distribution has none.
+REFUSED = {
+    "calibrator augmix.alpha",
+    "calibrator calibratemix.alpha",
+    "calibrator random-mixup.alpha",
+    # Margins would stay as they began.
+    "calibrator calibratemix.rate",
+    # Logits are divided by it.
+    "calibrator cals.margin",
+}
 OFF = "never, nothing, or no effect"
 ZERO = {
     "method.epoch_steps": "as many as is usual",

@@ -99,11 +99,11 @@ def test_missing_and_damaged_files(tmp_path: Path) -> None:
     np.savez(tmp_path / "p.npz", logits=LOGITS, labels=LABELS)
     whole = (tmp_path / "p.npz").read_bytes()
     (tmp_path / "p.npz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="is no .npz file, or half of one"):
         Predictions.load(tmp_path / "p.npz")
 
 
 def test_no_pickle_is_opened(tmp_path: Path) -> None:
     np.savez(tmp_path / "p.npz", logits=LOGITS, labels=np.array([{}, {}, {}], dtype=object))
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="Python objects, which mixcal does not unpickle"):
         Predictions.load(tmp_path / "p.npz")

@@ -142,7 +142,6 @@ def test_a_damaged_file_is_a_sentence(text: str, tmp_path: Path) -> None:
         ([50, 60], {"label_fraction": 0.5}, "not both"),
         ([50, 60], {"validation": "source"}, "no validation split"),
         ([50, 60], {"validation": "labels", "validation_fraction": 1.5}, "validation_fraction"),
-        ([50, 60], {"imbalance": 0.5}, "imbalance"),
         ([9, 1], {"labels_per_class": 1, "validation": "labels"}, "validation needs one"),
     ],
 )

@@ -172,3 +172,8 @@ def test_too_large_a_weight_ends_in_a_prior_classifier_and_the_guard_sees_it() -
     assert logits.softmax(1).amax(1).mean().item() == pytest.approx(max(counts) / 32, abs=1e-3)
     with pytest.raises(PriorClassifier):
         objective.calibrator.checks[0]()
+
+
+def test_no_number_of_bins_at_all_is_refused() -> None:
+    with pytest.raises(BadInput, match="at least one number of bins"):
+        arc(FACTS, bins=())

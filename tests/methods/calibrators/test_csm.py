@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from mixcal.catalog import make
 from mixcal.core.errors import BadInput
 from mixcal.core.protocols import Calibrator
 from mixcal.data.mixed_store import MixedStore
@@ -188,7 +189,7 @@ def test_runs_say_which_images_they_saw(store: str) -> None:
 )
 def test_mistakes_are_one_sentence(store: str, knobs: dict, message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        csm(FACTS, **({"images": store} | knobs))
+        make("calibrator", "csm", {"images": store} | knobs, FACTS)
 
 
 def test_images_that_do_not_fit_are_refused(store: str, tmp_path: Path) -> None:

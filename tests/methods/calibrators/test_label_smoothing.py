@@ -1,9 +1,7 @@
 """The label-smoothing calibrator: which parts it touches, and that it equals the loss."""
 
-import pytest
 import torch
 
-from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.methods.calibrators.label_smoothing import label_smoothing
 from mixcal.methods.losses.label_smoothing import smoothed_cross_entropy
@@ -21,9 +19,3 @@ def test_the_criterion_is_the_loss() -> None:
     criterion = label_smoothing(FACTS, epsilon=0.3).criteria["mixed"]
     theirs = smoothed_cross_entropy(logits, targets, epsilon=0.3)
     assert torch.equal(criterion(logits, targets), theirs)
-
-
-@pytest.mark.parametrize("epsilon", [-1.0, 2.0, float("nan")])
-def test_an_epsilon_that_is_no_share_is_refused(epsilon: float) -> None:
-    with pytest.raises(BadInput, match=r"label-smoothing: epsilon is .* from 0 to 1"):
-        label_smoothing(FACTS, epsilon=epsilon)

@@ -24,6 +24,7 @@ import torch
 from torch import nn
 
 from mixcal.core.clock import Clock
+from mixcal.core.errors import BadInput
 from mixcal.core.facts import DataFacts
 from mixcal.core.outcome import Outcome
 from mixcal.core.protocols import Calibrator
@@ -85,6 +86,8 @@ def arc(
     guard_epochs: Count = 5,
 ) -> Calibrator:
     """The penalty as a term; `weight` is β."""
+    if bins == () or bins == []:
+        raise BadInput("arc: bins is empty; name at least one number of bins.")
     if weight == 0:
         return Calibrator()
     watch = ChanceWatch(
