@@ -5,7 +5,9 @@
 1.28 million samples by 1,000 classes in 16 bits, on the device (here: in memory) and in a mapped
 file. Batches of 448 rows at random places; CPU milliseconds of one thread, the median over the
 updates of a pass. In the first pass the system hands out each page that is touched, once for the
-whole run; `update_ms` is that of later passes. With --write each storage gets a JSON file for the
+whole run; `update_ms` is that of later passes. Each pass is a stretch between two checkpoints and
+overwrites each of its rows once, so that a mapped ledger records every one of them; `undo_ratio` is
+the size of its undo file over that of the rows. With --write each storage gets a JSON file for the
 evidence pages.
 """
 
@@ -22,6 +24,7 @@ import torch
 
 from mixcal.core.facts import DataFacts
 from mixcal.methods.dynamics.ledger import MarginLedger, Precision
+from mixcal.methods.dynamics.mapped_table import MappedTable
 from mixcal.methods.dynamics.margins import pseudo_margins
 from mixcal.methods.dynamics.tables import Kind
 
@@ -36,6 +39,13 @@ def gigabytes(ledger: MarginLedger, folder: Path) -> float:
     return sum(sizes) / 1e9
 
 
+def undo_ratio(folder: Path, rows: int, whole: float) -> float | None:
+    """Bytes of the newest undo file over those of as many rows of the table."""
+    files = sorted(folder.rglob("undo-*"))
+    table = whole * 1e9 / SAMPLES * rows
+    return round(files[-1].stat().st_size / table, 3) if files else None
+
+
 def measured(store: Kind, precision: Precision, updates: int) -> dict[str, object]:
     """One ledger's record."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -47,8 +57,11 @@ def measured(store: Kind, precision: Precision, updates: int) -> dict[str, objec
         generator = torch.Generator().manual_seed(0)
         seen = torch.randperm(SAMPLES, generator=generator)[: updates * BATCH]
         spent: list[list[float]] = []
-        for _ in range(PASSES):
+        for number in range(PASSES):
             spent.append([])
+            if isinstance(ledger.table, MappedTable):
+                ledger.table.mark(number)
+                ledger.table.forget(number)
             for index in seen[torch.randperm(len(seen), generator=generator)].split(BATCH):
                 margins = pseudo_margins(torch.randn(BATCH, CLASSES, generator=generator) * 3)
                 began = time.process_time()
@@ -64,6 +77,7 @@ def measured(store: Kind, precision: Precision, updates: int) -> dict[str, objec
             "gigabytes": round(gigabytes(ledger, folder), 3),
             "update_ms": round(statistics.median(later), 2),
             "update_ms_p90": round(statistics.quantiles(later, n=10)[-1], 2),
+            "undo_ratio": undo_ratio(folder, len(seen), gigabytes(ledger, folder)),
             "first_visit_ms": round(statistics.median(spent[0]), 2),
             "updates": len(later),
             "torch": torch.__version__,

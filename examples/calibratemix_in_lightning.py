@@ -42,7 +42,6 @@ class FixMatchWithCalibrateMix(lightning.LightningModule):
         self.mix = CalibrateMix(
             classes=CLASSES, labeled=labeled, unlabeled=unlabeled, warmup_steps=STEPS // 10
         )
-        self.draws = torch.Generator().manual_seed(0)
 
     def training_step(self, batch: dict[str, tuple[Tensor, Tensor, Tensor]], number: int) -> Tensor:
         i, x, y = batch["labeled"]
@@ -59,7 +58,8 @@ class FixMatchWithCalibrateMix(lightning.LightningModule):
             self.global_step,
             labeled=(x, targets, i, logits),
             unlabeled=(weak, u, logits_weak),
-            generator=self.draws,
+            # From the step: a resumed run draws what an unbroken one draws.
+            generator=torch.Generator().manual_seed(self.global_step),
         )
         if mixed is not None:
             extra = F.cross_entropy(self.network(mixed.inputs), mixed.targets, reduction="none")

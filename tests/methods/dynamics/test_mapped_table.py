@@ -184,7 +184,7 @@ def test_a_kill_within_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     again = reopened(tmp_path, 30)
     change(again, torch.Generator().manual_seed(5))
 
-    def killed(file: int, kind: bytes, number: int, body: bytes = b"") -> None:
+    def killed(file: int, kind: bytes, number: int, body: tuple = ()) -> None:
         if kind == b"next":
             raise KeyboardInterrupt
         real(file, kind, number, body)

@@ -36,9 +36,10 @@ class MappedTable(nn.Module):
         self.folder = folder
         self.samples = samples
         self.fields = dict(fields)
-        widths = {name: (f.width, np.dtype(NUMPY[f.dtype])) for name, f in fields.items()}
-        # A row of an undo file: which sample it is, and the old bytes of its fields.
-        self._row = np.dtype([("where", "<i8"), *((n, d, (w,)) for n, (w, d) in widths.items())])
+        self._types = {name: np.dtype(NUMPY[field.dtype]) for name, field in fields.items()}
+        sizes = (field.width * self._types[name].itemsize for name, field in fields.items())
+        # In an undo file: which sample it is, and the old bytes of its fields.
+        self._row_bytes = 8 + sum(sizes)
         self._files: list[np.memmap] = []
         self._maps: dict[str, np.ndarray] = {}
         self._undo = -1
@@ -68,7 +69,7 @@ class MappedTable(nn.Module):
     def _map(self) -> None:
         """Plain arrays over the mapped memory: a memmap's own indexing costs more."""
         self._files = [
-            np.memmap(self._path(name), NUMPY[field.dtype], "r+", shape=(self.samples, field.width))
+            np.memmap(self._path(name), self._types[name], "r+", shape=(self.samples, field.width))
             for name, field in self.fields.items()
         ]
         self._maps = dict(zip(self.fields, map(np.asarray, self._files), strict=True))
@@ -77,7 +78,7 @@ class MappedTable(nn.Module):
         return self.folder / f"{name}.bin"
 
     def _bytes(self, name: str) -> int:
-        return self.samples * self._row[name].itemsize
+        return self.samples * self.fields[name].width * self._types[name].itemsize
 
     def _begin(self, step: int) -> None:
         """A new stretch: undo records from now on go to its file."""
@@ -117,12 +118,9 @@ class MappedTable(nn.Module):
         """Keep the rows' old bytes, of each row once in a stretch."""
         if not len(where):
             return
-        rows = np.empty(len(where), self._row)
-        rows["where"] = where
-        for name, array in self._maps.items():
-            rows[name] = array[where]
+        old = [where.astype("<i8", copy=False), *(array[where] for array in self._maps.values())]
         with telling_when_full(self.folder):
-            undo_file.append(self._undo, undo_file.ROWS, len(where), rows.tobytes())
+            undo_file.append(self._undo, undo_file.ROWS, len(where), old)
         self._recorded[where] = True
 
     def whole(self, name: str) -> Tensor:
@@ -155,9 +153,9 @@ class MappedTable(nn.Module):
             if not path.is_file() or path.stat().st_size != self._bytes(name):
                 raise self._lost(step, path, "is missing or has another size")
         self._map()
-        for rows in self._old_rows(step):
-            for name, array in self._maps.items():
-                array[rows["where"]] = rows[name]
+        for where, old in self._old_rows(step):
+            for name, rows in old.items():
+                self._maps[name][where] = rows
         for file in self._files:
             file.flush()
         # From here on the stretch is empty; what is newer is left over.
@@ -166,16 +164,25 @@ class MappedTable(nn.Module):
             if began > step:
                 path.unlink()
 
-    def _old_rows(self, step: int) -> Iterator[np.ndarray]:
+    def _old_rows(self, step: int) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         """The records of all stretches from this step on, the newest stretch first."""
         chain = self._chain(step)
         for place, path in reversed(list(enumerate(chain))):
             began, last = int(path.name.removeprefix("undo-")), place == len(chain) - 1
             try:
-                for body in undo_file.rows_of(path, began, self._row.itemsize, last=last):
-                    yield np.frombuffer(body, self._row)
+                for count, body in undo_file.rows_of(path, began, self._row_bytes, last=last):
+                    yield self._unpacked(count, body)
             except undo_file.Damaged:
                 raise self._lost(step, path, "is damaged") from None
+
+    def _unpacked(self, count: int, body: bytes) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        where = np.frombuffer(body, "<i8", count)
+        place, old = where.nbytes, {}
+        for name, field in self.fields.items():
+            rows = np.frombuffer(body, self._types[name], count * field.width, place)
+            old[name] = rows.reshape(count, field.width)
+            place += rows.nbytes
+        return where, old
 
     def _chain(self, step: int) -> list[Path]:
         """The undo files of the stretches from this step on, each naming the one after it."""

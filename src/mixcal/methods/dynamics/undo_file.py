@@ -12,8 +12,10 @@ any other kind is an error.
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from mixcal.core.full_disk import NO_ROOM
 
@@ -26,11 +28,15 @@ class Damaged(Exception):
     """An undo file is not as it was written."""
 
 
-def append(file: int, kind: bytes, number: int, body: bytes = b"") -> None:
+def append(file: int, kind: bytes, number: int, body: Sequence[np.ndarray] = ()) -> None:
     """One record, in one write."""
-    rest = REST.pack(number, zlib.crc32(body))
+    parts = [array.reshape(-1).view(np.uint8).data for array in body]
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    rest = REST.pack(number, checksum)
     head = KIND.pack(kind, zlib.crc32(rest)) + rest
-    if os.writev(file, [head, body]) != HEAD + len(body):
+    if os.writev(file, [head, *parts]) != HEAD + sum(map(len, parts)):
         raise OSError(NO_ROOM[0], os.strerror(NO_ROOM[0]))
 
 
@@ -49,8 +55,9 @@ def following(path: Path) -> int | None:
     return number if kind == NEXT else None
 
 
-def rows_of(path: Path, began: int, row_bytes: int, *, last: bool) -> Iterator[bytes]:
-    """The bodies of a stretch, oldest first; `last`: the end may be cut short."""
+def rows_of(path: Path, began: int, row_bytes: int, *, last: bool) -> Iterator[tuple[int, bytes]]:
+    """How many rows and the body of each record of a stretch, oldest first; `last`: the end may be
+    cut short."""
     with open(path, "rb") as file:
         if _head(file.read(HEAD))[:2] != (OPEN, began):
             raise Damaged
@@ -65,7 +72,7 @@ def rows_of(path: Path, began: int, row_bytes: int, *, last: bool) -> Iterator[b
                 return
             if kind != ROWS or zlib.crc32(body) != checksum:
                 raise Damaged
-            yield body
+            yield number, body
 
 
 def is_empty(path: Path) -> bool:
