@@ -99,7 +99,7 @@ def test_missing_and_damaged_files(tmp_path: Path) -> None:
     np.savez(tmp_path / "p.npz", logits=LOGITS, labels=LABELS)
     whole = (tmp_path / "p.npz").read_bytes()
     (tmp_path / "p.npz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match="is no .npz file, or half of one"):
+    with pytest.raises(BadInput, match=r"is no \.npz file"):
         Predictions.load(tmp_path / "p.npz")
 
 

@@ -23,7 +23,7 @@ def test_the_head_is_as_large_as_every_class_allows() -> None:
     labels = np.repeat(np.arange(3), [5000, 4000, 12])
     counts = long_tailed(labels, 100.0, None, classes=list("abc"))
     assert counts == [1299, 129, 12]
-    with pytest.raises(BadInput, match="asks for 13 images of class 'c', which has 12; .* 1,299"):
+    with pytest.raises(BadInput, match=r"asks for 13 images of class 'c', which has 12; .* 1,299"):
         long_tailed(labels, 100.0, 1300, classes=list("abc"))
 
 

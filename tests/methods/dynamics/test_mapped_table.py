@@ -278,6 +278,7 @@ def no_file_over(size: int):
 
 def test_a_full_disk_is_said_before_anything_is_remembered(tmp_path: Path) -> None:
     found = MappedTable(tmp_path / "run" / "ledgers" / "unlabeled", 5_000, FIELDS)
+    (tmp_path / "run").mkdir(parents=True, exist_ok=True)
     (tmp_path / "run" / "recipe.toml").touch()
     with (
         no_file_over(4096),
