@@ -55,8 +55,25 @@ def test_two_processes_may_make_one_copy(tmp_path: Path) -> None:
 def copies(folder: Path, barrier) -> None:
     store = MixedStore.open(folder / "store")
     for number in range(40):
-        barrier.wait()
+        barrier.wait(60)
         assert np.array_equal(linked_copy(store, folder / f"{number}").images, store.images)
+
+
+def test_one_that_another_made_between_two_looks_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = noise_store(tmp_path / "store")
+    looked = Path.exists
+
+    def exists(path: Path) -> bool:
+        there = looked(path)
+        if path == tmp_path / "copy" / "header.json" and not there:
+            monkeypatch.undo()
+            linked_copy(store, tmp_path / "copy")
+        return there
+
+    monkeypatch.setattr(Path, "exists", exists)
+    assert np.array_equal(linked_copy(store, tmp_path / "copy").images, store.images)
 
 
 def test_a_copy_that_was_stopped_half_way_is_begun_anew(

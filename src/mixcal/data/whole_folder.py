@@ -14,9 +14,11 @@ def make_whole(path: Path, mark: str, fill: Callable[[Path], None]) -> None:
     `mark` is the file by which a whole one is known.
     """
     try:
+        taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+        # After that look, as whole folders come at once: one that was taken then has its mark now.
         if (path / mark).exists():
             return
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if taken:
             raise BadInput(
                 f"{path} exists and is no store of mixed images; name another with --into."
             )
