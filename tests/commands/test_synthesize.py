@@ -3,64 +3,18 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from mixcal.commands.encoders import encoder_named
 from mixcal.commands.shards import shard_of
-from mixcal.commands.synthesize_annotate import LoadedSetScorer
-from mixcal.commands.training_images import training_images
 from mixcal.core.errors import BadInput
 from mixcal.data.mixed_store import MixedStore
-from mixcal.data.options import DataOptions
-from mixcal.synthesis.annotation import Prototypes, Rule
-from mixcal.synthesis.generation import Columns, Plan
-from mixcal.synthesis.options import GeneratorRunning
-from mixcal.synthesis.ray_jobs import LoadedSetMaker, by_ray, locally
-from tests.support.command import QUICK
-from tests.support.pictures import class_folders
+from mixcal.synthesis.generation import Plan
+from mixcal.synthesis.ray_jobs import LoadedSetMaker, locally
 from tests.support.runs import ran
-
-SMALL = (
-    "method.images=32",
-    "method.batch=16",
-    "method.precision=float32",
-    "method.data.image_size=0",
-    'method.network={ name = "unet", width = 8, multipliers = [1, 2], attention = [], patch = 1 }',
-)
-SAMPLER = ("--steps", "3", "--sets-per-pass", "4")
-LITTLE = (
-    *QUICK,
-    "--set",
-    "method.algorithm=none",
-    "--set",
-    "method.batch=8",
-    "--set",
-    "running.rescaler=none",
-)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pictures, a generator, a store of 46 sets, a run to annotate it by, and the annotation."""
-    root = tmp_path_factory.mktemp("made")
-    for part, count in (("train", 12), ("test", 3)):
-        class_folders(root / "mine" / part, dict.fromkeys("abc", count), size=(16, 12))
-    settings = [word for key in SMALL for word in ("--set", key)]
-    train = ("--data", root / "mine", *settings, "--into", root / "generator")
-    assert ran("synthesize", "train", *train) == 0
-    generate = ("synthesize", "generate", root / "generator", "--sets", "46", *SAMPLER)
-    for shard in ("1/2", "0/2"):
-        assert ran(*generate, "--into", root / "store", "--shard", shard) == 0
-    assert ran("train", "--data", root / "mine", *LITTLE, "--into", root / "run") == 0
-    annotate = ("synthesize", "annotate", root / "store", "--encoder", f"run:{root / 'run'}")
-    assert ran(*annotate, "--shares", "--per-class", "5") == 0
-    return root
+from tests.support.synthesized import LITTLE, SAMPLER, SMALL
 
 
 def test_a_store_of_every_pair(made: Path) -> None:
@@ -99,46 +53,6 @@ def test_the_same_bytes_in_one_process_and_through_batches(
     for columns in locally(LoadedSetMaker, given, np.array([11, 2])):
         assert np.array_equal(columns["images"], store.images[columns["set"]])
         assert np.array_equal(columns["pair"], store.pairs[columns["set"]])
-
-
-def scorer_of(made: Path) -> dict[str, Any]:
-    """What a worker is given to annotate the store as `made` did: its prototypes made anew."""
-    encoder = encoder_named(f"run:{made / 'run'}", size=224, device=torch.device("cpu"))
-    header = MixedStore.open(made / "store").header
-    data = DataOptions(**header["data"])
-    images = training_images(data, header["data_seed"], GeneratorRunning())
-    pool = images.source.train
-    means = []
-    for label in range(3):
-        own = [place for place in images.members if pool.labels[place] == label][:5]
-        means.append(encoder(pool.take(np.array(own))).mean(0))
-    return {
-        "store": str(made / "store"),
-        "encoder": f"run:{made / 'run'}",
-        "size": 224,
-        "prototypes": Prototypes(np.array(means)),
-        "rule": Rule(shares=True),
-        "device": "cpu",
-        "threads": 0,
-    }
-
-
-def agrees(columns: Columns, made: Path) -> None:
-    """Some sets' answers against what the command wrote into the store."""
-    annotation = MixedStore.open(made / "store").annotation()
-    assert annotation is not None
-    assert annotation.targets is not None
-    rows = columns["set"]
-    assert columns["projections"] == pytest.approx(annotation.projections[rows], abs=1e-4)
-    assert columns["weights"] == pytest.approx(annotation.weights[rows], abs=1e-4)
-    assert columns["targets"] == pytest.approx(annotation.targets[rows], abs=1e-4)
-
-
-def test_annotation_through_batches(made: Path) -> None:
-    found = list(locally(LoadedSetScorer, scorer_of(made), np.array([1, 0])))
-    assert [columns["set"].tolist() for columns in found] == [[*range(32, 46)], [*range(32)]]
-    for columns in found:
-        agrees(columns, made)
 
 
 def test_training_on_it(made: Path, tmp_path: Path) -> None:
@@ -319,37 +233,3 @@ def test_shards(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("WORLD_SIZE", processes)
         with pytest.raises(BadInput, match=f"RANK is '{rank}'"):
             shard_of("")
-
-
-@pytest.fixture(scope="module")
-def ray() -> Iterator[None]:
-    """Ray with one processor. Not among the packages of the tests: it is heavy."""
-    package = pytest.importorskip("ray", reason="ray is an extra")
-    package.init(num_cpus=1, include_dashboard=False)
-    yield
-    package.shutdown()
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_generation_by_ray_makes_the_same_bytes(made: Path, ray: None) -> None:
-    store = MixedStore.open(made / "store")
-    plan = Plan(sets=46, steps=3, sets_per_pass=4)
-    given = {"generator": str(made / "generator"), "plan": plan, "device": "cpu"}
-    found = list(by_ray(LoadedSetMaker, given, np.arange(12), workers=1))
-    assert sorted(index for columns in found for index in columns["set"]) == list(range(46))
-    for columns in found:
-        assert np.asarray(columns["images"]).tobytes() == store.images[columns["set"]].tobytes()
-        assert np.array_equal(columns["pair"], store.pairs[columns["set"]])
-        assert np.array_equal(columns["seed"], store.seeds[columns["set"]])
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_annotation_by_ray_is_that_of_one_process(made: Path, ray: None) -> None:
-    given = scorer_of(made)
-    (whole,) = locally(LoadedSetScorer, given, np.array([0]))
-    spread = list(by_ray(LoadedSetScorer, given, np.array([0, 1]), workers=1))
-    assert sorted(index for columns in spread for index in columns["set"]) == list(range(46))
-    for columns in spread:
-        agrees(columns, made)
-        if 0 in columns["set"]:
-            assert np.array_equal(columns["projections"], whole["projections"])

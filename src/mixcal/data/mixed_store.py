@@ -21,7 +21,6 @@ process was killed holds no half set. Several processes may write different sets
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +30,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped, UInt8
 
 from mixcal.core.errors import BadInput
+from mixcal.data.written_together import write_together
 
 FORMAT = 1
-Content = str | Shaped[np.ndarray, "..."]
 MEMBERS = 8
 # What a header says about how the images were made; `splits` is the fingerprint of the split whose
 # labeled images the generator saw.
@@ -88,7 +87,7 @@ class MixedStore:
                 array[:] = np.linspace(0, 1, members, dtype=np.float32)
             array.flush()
         # Last: a folder without a header is no store yet.
-        _write_together(path, {"header.json": _as_text(whole)})
+        write_together(path, {"header.json": _as_text(whole)})
         return cls.open(path, "r+")
 
     @classmethod
@@ -183,7 +182,7 @@ class MixedStore:
         hashes = {name: _hash(values) for name, values in plain.items()}
         header = {**self.header, "annotation": {**record, "hashes": hashes}}
         # The header last: it never describes annotations that are not there.
-        _write_together(self.path, {**plain, "header.json": _as_text(header)})
+        write_together(self.path, {**plain, "header.json": _as_text(header)})
         return self.open(self.path)
 
     def annotation(self) -> Annotation | None:
@@ -282,22 +281,3 @@ def _hash(array: Shaped[np.ndarray, "..."]) -> str:
 
 def _as_text(header: Mapping[str, Any]) -> str:
     return json.dumps(header, indent=1) + "\n"
-
-
-def _write_together(folder: Path, contents: Mapping[str, Content]) -> None:
-    """All files under other names first, so that what cannot be written leaves all old ones."""
-    parts = {folder / name: folder / f".{name}.part" for name in contents}
-    try:
-        for part, content in zip(parts.values(), contents.values(), strict=True):
-            with open(part, "wb") as out:
-                if isinstance(content, str):
-                    out.write(content.encode())
-                else:
-                    np.save(out, content, allow_pickle=False)
-                out.flush()
-                os.fsync(out.fileno())
-        for file, part in parts.items():
-            part.replace(file)
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
