@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ TEXT_BACKBONES = ("sentence-cnn",)
 # Calibrators that do nothing for the first steps of a run.
 WARMING = ("calibratemix", "random-mixup")
 PREPARED: dict[str, Prepared] = {}
+SCRATCH, RUNS = tempfile.TemporaryDirectory(prefix="mixcal-ledgers-"), count()
 BUILT: set[str] = set()
 
 
@@ -87,7 +89,10 @@ def prepared_for(recipe: Recipe, *, small: bool = False) -> Prepared:
     key = repr((method, size))
     if key not in PREPARED:
         PREPARED[key] = prepare(replace(recipe, method=method), stand_in(data.source, size=size))
-    return PREPARED[key]
+    # Each run has a folder of its own for memories in files.
+    prepared = PREPARED[key]
+    scratch = Path(SCRATCH.name) / str(next(RUNS))
+    return replace(prepared, facts=replace(prepared.facts, scratch=scratch))
 
 
 def two_steps(recipe: Recipe, prepared: Prepared) -> None:
