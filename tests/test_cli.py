@@ -64,7 +64,10 @@ def dry(calibrators: str) -> tuple[str, ...]:
         (("train", "--set", 'method.algorithm={name="builtins:repr"}'), "makes str, not Algorithm"),
         (("train", "--set", 'method.calibrators=[{name="builtins:id"}]'), "not Calibrator"),
         (("train", "--set", 'method.data.source="operator:is_"'), "makes bool, not Source"),
-        (("train", "--set", "method.data.imbalance=10"), "set method.data.head_count to 90 or"),
+        (
+            ("train", *("--set", "method.data.imbalance=10"), "--set", "method.data.head_count=91"),
+            "set method.data.head_count to 90 or",
+        ),
         (
             ("train", *("--set", "method.data.imbalance=2"), "--set", "method.data.train_limit=9"),
             "give one, and head_count",

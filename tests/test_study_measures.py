@@ -161,7 +161,7 @@ def test_other_ways_of_predicting_with_their_proximity(studied: Path) -> None:
         near = proximity(made.features, made.features, same=True)
         confidence = made.probs.max(1)
         assert found[label]["piece"] == pytest.approx(
-            piece(confidence, ~wrong, near, bins=15), abs=1e-6
+            piece(confidence, ~wrong, near, bins=15).expected_error(), abs=1e-6
         )
     assert found["raw, last, test-time-2"]["nll"] != found["raw, last"]["nll"]
 

@@ -159,8 +159,8 @@ def _with_piece(predictions: "Predictions") -> dict[str, float]:
     near = near_and_far(predictions, Samples.of(predictions)) or {}
     numbers = evaluated(predictions) | {
         "adaptive_ece": summarized(predictions)["metrics"]["adaptive_ece"]["value"],
-        "piece": near["paper"],
-        "piece_official": near["official"],
+        "piece": near["paper"]["value"],
+        "piece_official": near["official"]["value"],
     }
     return {name: _rounded(value) for name, value in numbers.items()}
 

@@ -49,6 +49,7 @@ def test_a_converted_folder_draws(made: Path, tmp_path: Path) -> None:
 def test_training_goes_on_from_it(made: Path, tmp_path: Path) -> None:
     settings = ("method.images=8", "method.batch=4", "method.learning_rate=0.0")
     settings = (*settings, "method.data.source=digits", "method.augmentation=0.2")
+    settings = (*settings, "method.data.labels_per_class=none")
     words = [word for setting in settings for word in ("--set", setting)]
     shutil.copytree(made / "generator", tmp_path / "start")
     train = ("synthesize", "train", "--from", tmp_path / "start", *words)

@@ -55,7 +55,7 @@ def test_features_are_kept_where_they_are_asked_for(
     capsys.readouterr()
     assert main(["judge", str(tmp_path / "kept.npz"), "--json"]) == 0
     judged = json.loads(capsys.readouterr().out)
-    assert judged["further"]["piece"]["paper"] >= judged["metrics"]["ece"]["value"] - 1e-9
+    assert judged["further"]["piece"]["paper"]["value"] >= judged["metrics"]["ece"]["value"] - 1e-9
 
 
 def test_features_are_of_one_network_and_of_a_file(
