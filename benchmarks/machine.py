@@ -22,6 +22,7 @@ from mixcal.methods.algorithms.fixmatch import fixmatch
 from mixcal.methods.objectives.semi_supervised import SemiSupervised
 from mixcal.training.averaging import Average
 from mixcal.training.log import Means
+from mixcal.training.memory import keep_freed_memory
 from mixcal.training.optimizers import make_optimizer, set_learning_rate
 from mixcal.training.options import OptimizerOptions
 from mixcal.training.watch import FiniteWatch
@@ -80,6 +81,7 @@ def stepper(
     variant: Variant, calibrator: Calibrator, batches: Callable[[int], Batch]
 ) -> Callable[[], None]:
     """Everything the training loop does in a step, on the batches given."""
+    keep_freed_memory()
     network = fresh_network(variant)
     algorithm = fixmatch(facts())
     objective = SemiSupervised(

@@ -33,6 +33,7 @@ from mixcal.training.folder import RunFolder
 from mixcal.training.interruption import listening
 from mixcal.training.log import Log, Means
 from mixcal.training.loop import Machine, Progress, Progressed, Rhythm, stores_of, train
+from mixcal.training.memory import keep_freed_memory
 from mixcal.training.optimizers import make_optimizer
 from mixcal.training.trackers import make_tracker
 
@@ -97,6 +98,8 @@ def assemble(recipe: Recipe, prepared: Prepared) -> Machine:
     if running.threads:
         torch.set_num_threads(running.threads)
     device = pick_device(running.device)
+    if device.type == "cpu":
+        keep_freed_memory()
     network = make_network(method, prepared).to(device)
     if running.channels_last and prepared.source.kind == "image":
         network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stub lacks it
